@@ -51,7 +51,10 @@ export const errorTable = {
   internal: row(500, 'The server failed', true),
   outcome_unknown: row(503, 'It is not known yet whether the write was stored', true),
   overloaded: row(503, 'The server cannot take more now', true),
-  schema_newer: row(503, 'The database was migrated by a newer build that this one must not write to'),
+  schema_newer: row(
+    503,
+    'The database was migrated by a newer build that this one must not write to',
+  ),
 } as const satisfies Record<string, ErrorRow>
 
 export type ErrorCode = keyof typeof errorTable

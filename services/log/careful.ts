@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../schema/errors.ts'
+import { ConnectionLost, DatabaseError, type Connection } from '../database/connection.ts'
+import type { Pool } from '../database/pool.ts'
+import { runTransaction } from '../database/run-transaction.ts'
+import { callAppend, type AppendResult } from './append-call.ts'
+import type { Outcome } from './command.ts'
+import { loadForDecision, lockSession, type Loaded } from './load-session.ts'
+import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
+import { decide, type Decidable, type Decision } from './rules/decide.ts'
+
+/** What the careful way found: the outcome, and the session as it is now, if it is known. */
+export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }
+
+const uniqueViolation = '23505'
+/** Another holds the row for longer than we wait; deadlock; serialisation: decided again. */
+const tryAgain: ReadonlySet<string> = new Set(['55P03', '40P01', '40001'])
+const lockTimeoutMs = 2_000
+
+/**
+ * The second lane: decides one command on the state as it is in the database, with all that it may
+ * need looked up, and appends it alone. Every refusal that leaves the log was made here. After
+ * `lost` lost compares (two in all) it decides under the row's lock, so that nobody starves.
+ */
+export const runCarefully = async (
+  pool: Pool,
+  pending: Pending,
+  lostCompares: number,
+): Promise<Settled> => {
+  let lost = lostCompares
+  const names = new Set<string>()
+  const sending: Sending = { share: undefined }
+  while (Date.now() < pending.deadline) {
+    try {
+      const attempt =
+        lost >= 2
+          ? await runTransaction(pool, { lockTimeoutMs }, async (connection) => {
+              await lockSession(connection, pending.command)
+              return tryOnce(connection, pending, names, sending)
+            })
+          : await pool.use((connection) => tryOnce(connection, pending, names, sending))
+      if (attempt.kind === 'settled') return attempt.settled
+      if (attempt.kind === 'lost') lost += 1
+    } catch (error) {
+      if (error instanceof ConnectionLost) {
+        // Lost in a read, nothing happened; lost in the append or the commit after it, who knows.
+        const { share } = sending
+        sending.share = undefined
+        if (!share) await sleep(100)
+        else {
+          const session = await resolveUnknown(pool, share, pending.deadline)
+          if (session) return { outcome: share.commands[0]!.decision.outcome, session }
+        }
+      } else if (error instanceof DatabaseError && tryAgain.has(error.code)) {
+        lost = 2
+        await sleep(20 * Math.random())
+      } else throw error
+    }
+  }
+  throw new Refusal('overloaded', 'the session could not be written to in time')
+}
+
+type Attempt =
+  | { readonly kind: 'settled'; readonly settled: Settled }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'again' }
+
+/** What was sent and not answered, so that a lost connection can be told from a lost append. */
+type Sending = { share: Share | undefined }
+
+const tryOnce = async (
+  connection: Connection,
+  pending: Pending,
+  names: Set<string>,
+  sending: Sending,
+): Promise<Attempt> => {
+  const { command } = pending
+  sending.share = undefined
+  const loaded = await loadForDecision(connection, command, {
+    eventIds: eventIdsOf(command),
+    names,
+    ...(command.receipt && { commandId: command.receipt.commandId }),
+  })
+  if (loaded.receipt) return { kind: 'settled', settled: replay(loaded, pending) }
+  const decision = decide(loaded.session, command, loaded.facts)
+  if (decision.kind === 'lookup') {
+    names.add(decision.name)
+    return { kind: 'again' }
+  }
+  if (decision.kind === 'refused') throw decision.refusal
+  if (decision.events.length === 0) {
+    return { kind: 'settled', settled: { outcome: decision.outcome, session: loaded.session } }
+  }
+  const share = shareOf(command, loaded.session, [{ pending, decision }])
+  const before = names.size
+  sending.share = share
+  const result = await append(connection, share)
+  if (result === 'taken') {
+    // An id is taken. Once its names are looked up, the next decision says which, and why.
+    noteNames(decision, names)
+    if (names.size === before) throw new Refusal('duplicate_id', 'an id of the request is taken')
+    return { kind: 'again' }
+  }
+  if (result.outcome === 'ok') {
+    const session = { sid: result.sid, ...decision.next }
+    return { kind: 'settled', settled: { outcome: decision.outcome, session } }
+  }
+  return result.outcome === 'conflict' || result.outcome === 'locked'
+    ? { kind: 'lost' }
+    : { kind: 'again' }
+}
+
+const append = async (connection: Connection, share: Share): Promise<AppendResult | 'taken'> => {
+  try {
+    const [result] = await callAppend(connection, [share.append], { wait: true })
+    return result!
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === uniqueViolation) return 'taken'
+    throw error
+  }
+}
+
+const noteNames = (decision: Extract<Decision, { kind: 'accepted' }>, names: Set<string>): void => {
+  for (const { name } of decision.names) names.add(name)
+}
+
+const replay = (loaded: Loaded, { command }: Pending): Settled => {
+  const { requestHash, result } = loaded.receipt!
+  if (requestHash !== command.receipt!.requestHash) {
+    throw new Refusal('key_reused', 'the Idempotency-Key was used for another request')
+  }
+  return { outcome: { ...(result as Outcome), replayed: true }, session: loaded.session }
+}
+
+/**
+ * Finds out what became of a share whose call was lost: the session as it is now if the share is in
+ * the log, undefined if it is not and cannot come any more (the head has passed it). A look that
+ * finds nothing at the expected head proves nothing, for the old backend may still commit: then the
+ * same events are sent again with the same expected head, until the answer is definite.
+ */
+export const resolveUnknown = async (
+  pool: Pool,
+  share: Share,
+  deadline: number,
+): Promise<Decidable | undefined> => {
+  const { append: sent, target } = share
+  const firstEvent = sent.events[0]!
+  let pause = 20
+  while (Date.now() < deadline) {
+    try {
+      const found = await pool.use(async (connection) => {
+        const loaded = await loadForDecision(connection, target, {
+          eventIds: [firstEvent.eventId],
+          names: new Set(),
+        })
+        if (loaded.facts.events.get(firstEvent.eventId)?.seq === firstEvent.seq) {
+          return { session: loaded.session }
+        }
+        if (loaded.session.head > sent.expected) return { session: undefined }
+        const result = await append(connection, share)
+        return result !== 'taken' && result.outcome === 'ok'
+          ? { session: { sid: result.sid, head: sent.head, state: sent.state } }
+          : undefined
+      })
+      if (found) return found.session
+    } catch (error) {
+      const passing =
+        error instanceof ConnectionLost ||
+        (error instanceof DatabaseError && tryAgain.has(error.code)) ||
+        (error instanceof Refusal && error.code === 'overloaded')
+      if (!passing) throw error
+    }
+    await sleep(pause)
+    pause = Math.min(pause * 2, 500)
+  }
+  throw new Refusal('outcome_unknown', 'the connection to the database was lost during the append')
+}

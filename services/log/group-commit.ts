@@ -1,0 +1,285 @@
+import { Refusal } from '../../schema/errors.ts'
+import { ConnectionLost, DatabaseError } from '../database/connection.ts'
+import type { Pool } from '../database/pool.ts'
+import { callAppend } from './append-call.ts'
+import { resolveUnknown, runCarefully } from './careful.ts'
+import type { Command, Outcome, Target } from './command.ts'
+import { readSessions } from './load-session.ts'
+import { bytesOf, shareOf, type DecidedCommand, type Share } from './pending.ts'
+import { createSessionQueues, type SessionQueue } from './session-queues.ts'
+import { absentSession, decide } from './rules/decide.ts'
+
+export type GroupCommitSettings = {
+  /** What one call may carry; a session gets at most a quarter of it while others wait. */
+  readonly batchBytes: number
+  readonly batchSessions: number
+  /** What may wait in all before commands are refused as `overloaded`. */
+  readonly waitingCommands: number
+  readonly waitingBytes: number
+  /** How long a command may take before it is given up. */
+  readonly commandTimeoutMs: number
+  /** Sessions whose state is kept. */
+  readonly cachedSessions: number
+}
+
+export const groupCommitDefaults: GroupCommitSettings = {
+  batchBytes: 4 * 1024 * 1024,
+  batchSessions: 512,
+  waitingCommands: 20_000,
+  waitingBytes: 256 * 1024 * 1024,
+  commandTimeoutMs: 15_000,
+  cachedSessions: 20_000,
+}
+
+export type Appended = Target & { readonly sid: number; readonly headSeq: number }
+
+export type GroupCommit = {
+  execute(command: Command): Promise<Outcome>
+  /** Takes nothing more, and resolves when all that was taken is answered. */
+  drain(): Promise<void>
+}
+
+/**
+ * Appends that arrive while a call is in flight go out together in the next one. One call is in
+ * flight at a time (two were slower); the commands of one session are decided one after another on
+ * the state that is kept here, and go out as one. What is refused, or needs a look-up, or lost its
+ * compare twice, goes the careful way (careful.ts), session by session beside the calls.
+ */
+export const createGroupCommit = (deps: {
+  readonly pool: Pool
+  readonly settings: GroupCommitSettings
+  readonly appended: (appended: Appended) => void
+}): GroupCommit => {
+  const { pool, settings } = deps
+  const queues = createSessionQueues(settings.cachedSessions)
+  let waitingCommands = 0
+  let waitingBytes = 0
+  let calling = false
+  let scheduled = false
+  let draining: (() => void) | undefined
+  let closed = false
+
+  pool.onIncarnation(() => queues.forget())
+
+  const execute = (command: Command): Promise<Outcome> =>
+    new Promise((resolve, reject) => {
+      const bytes = bytesOf(command)
+      if (closed) return reject(new Refusal('overloaded', 'the server is stopping'))
+      if (
+        waitingCommands >= settings.waitingCommands ||
+        waitingBytes + bytes > settings.waitingBytes
+      ) {
+        return reject(new Refusal('overloaded', 'too many appends wait'))
+      }
+      waitingCommands += 1
+      waitingBytes += bytes
+      const done = (): void => {
+        waitingCommands -= 1
+        waitingBytes -= bytes
+        if (waitingCommands === 0) draining?.()
+      }
+      const deadline = Date.now() + settings.commandTimeoutMs
+      queues.push({
+        command,
+        bytes,
+        deadline,
+        resolve: (outcome) => (done(), resolve(outcome)),
+        reject: (error) => (done(), reject(error)),
+      })
+      schedule()
+    })
+
+  const schedule = (): void => {
+    if (scheduled || calling) return
+    scheduled = true
+    // After the commands of this turn of the event loop have arrived.
+    setImmediate(() => {
+      scheduled = false
+      void pump()
+    })
+  }
+
+  const pump = async (): Promise<void> => {
+    if (calling) return
+    calling = true
+    try {
+      for (;;) {
+        const shares = collect()
+        if (shares.length === 0) break
+        await send(shares)
+      }
+    } finally {
+      calling = false
+    }
+  }
+
+  /** Decides what goes out next, and starts on the side what cannot go out so. */
+  const collect = (): Share[] => {
+    const shares: Share[] = []
+    const unknown: SessionQueue[] = []
+    let bytes = 0
+    for (const queue of queues.takeReady()) {
+      if (bytes >= settings.batchBytes || shares.length >= settings.batchSessions) {
+        queues.ready(queue)
+        continue
+      }
+      if (queue.lost >= 2) {
+        void carefully(queue)
+        continue
+      }
+      if (!queue.session && queue.waiting[0]!.command.kind !== 'create') {
+        unknown.push(queue)
+        continue
+      }
+      const share = decideShare(queue)
+      if (share) {
+        shares.push(share)
+        bytes += share.bytes
+      } else void carefully(queue)
+    }
+    if (unknown.length > 0) void load(unknown)
+    return shares
+  }
+
+  /** As many of the session's commands as its part of a call holds; undefined if the first is not for it. */
+  const decideShare = (queue: SessionQueue): Share | undefined => {
+    const start = queue.session ?? absentSession
+    let session = start
+    let bytes = 0
+    const decided: DecidedCommand[] = []
+    for (const pending of queue.waiting) {
+      if (pending.command.kind === 'import') break
+      if (decided.length > 0 && bytes + pending.bytes > settings.batchBytes / 4) break
+      const decision = decide(session, pending.command)
+      // No refusal leaves on kept state.
+      if (decision.kind !== 'accepted' || decision.events.length === 0) break
+      decided.push({ pending, decision })
+      bytes += pending.bytes
+      session = { sid: start.sid, ...decision.next }
+    }
+    if (decided.length === 0) return undefined
+    queues.busy(queue, decided.length)
+    return shareOf(queue.target, start, decided)
+  }
+
+  const load = async (unknown: readonly SessionQueue[]): Promise<void> => {
+    for (const queue of unknown) queues.busy(queue, 0)
+    try {
+      const targets = unknown.map((queue) => queue.target)
+      const rows = await pool.use((connection) => readSessions(connection, targets))
+      unknown.forEach((queue, index) => {
+        const row = rows[index]
+        if (row) {
+          queue.session = { sid: row.sid, head: row.headSeq, state: row.state }
+          queues.release(queue)
+        } else void carefully(queue)
+      })
+    } catch {
+      // The careful way says what is wrong, to each of them.
+      for (const queue of unknown) void carefully(queue)
+    }
+    schedule()
+  }
+
+  const send = async (shares: readonly Share[]): Promise<void> => {
+    try {
+      const results = await pool.use((connection) =>
+        callAppend(
+          connection,
+          shares.map((share) => share.append),
+          { wait: false },
+        ),
+      )
+      shares.forEach((share, index) => {
+        const { outcome, sid, head } = results[index]!
+        const queue = queues.of(share.target)
+        if (outcome === 'ok') {
+          succeed(share, { sid, head, state: share.append.state })
+          queues.release(queue)
+          return
+        }
+        queue.session = undefined
+        queue.lost = outcome === 'conflict' ? queue.lost + 1 : 2
+        queues.giveBack(
+          queue,
+          share.commands.map(({ pending }) => pending),
+        )
+      })
+    } catch (error) {
+      await sendFailed(shares, error)
+    }
+  }
+
+  const sendFailed = async (shares: readonly Share[], error: unknown): Promise<void> => {
+    if (error instanceof ConnectionLost) {
+      for (const share of shares) void settleUnknown(share)
+    } else if (shares.length > 1 && error instanceof DatabaseError) {
+      // Bisected, so that a bad append fails alone.
+      const half = shares.length >> 1
+      await send(shares.slice(0, half))
+      await send(shares.slice(half))
+    } else {
+      for (const share of shares) {
+        const queue = queues.of(share.target)
+        queue.session = undefined
+        queue.waiting.unshift(...share.commands.map(({ pending }) => pending))
+        void carefully(queue, share.commands.length)
+      }
+    }
+  }
+
+  const settleUnknown = async (share: Share): Promise<void> => {
+    const queue = queues.of(share.target)
+    queue.session = undefined
+    const pending = share.commands.map((decided) => decided.pending)
+    try {
+      const deadline = Math.min(...pending.map((p) => p.deadline))
+      const session = await resolveUnknown(pool, share, deadline)
+      if (session) {
+        succeed(share, session)
+        queues.release(queue)
+      } else queues.giveBack(queue, pending)
+    } catch (error) {
+      for (const { reject } of pending) reject(error)
+      queues.release(queue)
+    }
+    schedule()
+  }
+
+  /** The session's first commands, one by one, on its state as it is in the database. */
+  const carefully = async (queue: SessionQueue, count = 1): Promise<void> => {
+    const commands = queues.busy(queue, count)
+    const lost = queue.lost
+    queue.lost = 0
+    for (const pending of commands) {
+      try {
+        const { outcome, session } = await runCarefully(pool, pending, lost)
+        queue.session = session
+        if (outcome.added > 0 && !outcome.replayed && session) {
+          deps.appended({ ...queue.target, sid: session.sid, headSeq: session.head })
+        }
+        pending.resolve(outcome)
+      } catch (error) {
+        queue.session = undefined
+        pending.reject(error)
+      }
+    }
+    queues.release(queue)
+    schedule()
+  }
+
+  const succeed = (share: Share, session: NonNullable<SessionQueue['session']>): void => {
+    const queue = queues.of(share.target)
+    queue.session = session
+    queue.lost = 0
+    deps.appended({ ...share.target, sid: session.sid, headSeq: session.head })
+    for (const { pending, decision } of share.commands) pending.resolve(decision.outcome)
+  }
+
+  const drain = async (): Promise<void> => {
+    closed = true
+    if (waitingCommands > 0) await new Promise<void>((resolve) => (draining = resolve))
+  }
+
+  return { execute, drain }
+}

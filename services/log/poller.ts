@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from '../database/pool.ts'
+import { readHorizon } from './read-horizon.ts'
+
+/** How far the log is complete, as this server's poller saw it last. */
+export type Horizon = {
+  /** Position; 0 before the first success. */
+  readonly position: number
+  /** `Date.now()` of the last success: its age is the health of the server. 0 before the first. */
+  readonly lastSuccessAt: number
+  /** Called with the new position each time it has grown. */
+  onAdvance(listener: (position: number) => void): () => void
+  /** Looks at once, because something was appended here. */
+  ring(): void
+}
+
+const longestPauseMs = 250
+/** Rings that come close together are one look. */
+const shortestPauseMs = 20
+
+/**
+ * One poller per server: the ring of last resort. A doorbell may be lost with its process; what was
+ * committed is seen here at most `longestPauseMs` later.
+ */
+export const startPoller = (
+  pool: Pool,
+  report: (problem: unknown) => void,
+): Horizon & AsyncDisposable => {
+  const listeners = new Set<(position: number) => void>()
+  const stopping = new AbortController()
+  let position = 0
+  let lastSuccessAt = 0
+  let wake: (() => void) | undefined
+  let failing = false
+
+  const look = async (): Promise<void> => {
+    try {
+      const seen = await pool.use(readHorizon)
+      lastSuccessAt = Date.now()
+      failing = false
+      if (seen > position) {
+        position = seen
+        for (const listener of listeners) listener(seen)
+      }
+    } catch (error) {
+      // Said once per outage; the age of the last success says the rest.
+      if (!failing && !stopping.signal.aborted) report(error)
+      failing = true
+    }
+  }
+
+  const pause = async (): Promise<void> => {
+    const rung = new Promise<void>((resolve) => (wake = resolve))
+    const pausing = new AbortController()
+    const options = { signal: AbortSignal.any([pausing.signal, stopping.signal]) }
+    await Promise.race([rung, sleep(longestPauseMs, undefined, options).catch(() => {})])
+    pausing.abort()
+    wake = undefined
+    await sleep(shortestPauseMs)
+  }
+
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await look()
+      await pause()
+    }
+  })()
+
+  pool.onIncarnation(() => (position = 0))
+
+  return {
+    get position() {
+      return position
+    },
+    get lastSuccessAt() {
+      return lastSuccessAt
+    },
+    onAdvance: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    ring: () => wake?.(),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort()
+      wake?.()
+      await running
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import t from 'tap'
+import {
+  called,
+  dispatched,
+  event,
+  inTurn,
+  rehearseTurn,
+  settled,
+  stepEnded,
+  stepStarted,
+} from '../../../test/harness/rehearsal.ts'
+
+t.test(
+  'rule 10: a call is recorded before it is dispatched, and settles exactly once',
+  async (t) => {
+    const s = rehearseTurn()
+    s.accept(inTurn(stepStarted()))
+    t.equal(s.refuse(inTurn(dispatched('c1'))).code, 'dangling_reference')
+    t.equal(s.refuse(inTurn(settled('c1'))).code, 'dangling_reference')
+    s.accept(inTurn(called('c1')))
+    t.equal(s.refuse(inTurn(called('c1'))).code, 'wrong_state')
+    s.accept(inTurn(dispatched('c1'), settled('c1')))
+    t.equal(s.refuse(inTurn(settled('c1'))).code, 'wrong_state', 'once')
+    t.equal(s.refuse(inTurn(called('c1'))).code, 'duplicate_id', 'and its id is not used again')
+  },
+)
+
+t.test(
+  'rule 10: ok needs a dispatch, an answered request, or a provider that ran it',
+  async (t) => {
+    const s = rehearseTurn()
+    s.accept(inTurn(stepStarted(), called('c1'), called('c2', 'once', 'provider')))
+    t.equal(s.refuse(inTurn(settled('c1'))).code, 'wrong_state')
+    s.accept(inTurn(settled('c2')))
+    s.accept(inTurn(settled('c1', 'denied')))
+  },
+)
+
+t.test('a call that waits for an open request is not dispatched', async (t) => {
+  const s = rehearseTurn()
+  const open = event('request.opened', {
+    requestId: 'req_1',
+    kind: 'permission',
+    messageId: 'msg_1',
+    callId: 'c1',
+    permission: { action: 'run', resources: [] },
+  })
+  s.accept(inTurn(stepStarted(), called('c1'), open))
+  t.equal(s.refuse(inTurn(dispatched('c1'))).code, 'wrong_state')
+})
+
+t.test('a call that settles while its request is open closes the request first', async (t) => {
+  const s = rehearseTurn()
+  const open = event('request.opened', {
+    requestId: 'req_1',
+    kind: 'question',
+    messageId: 'msg_1',
+    callId: 'c1',
+    questions: [{ question: 'q', options: [] }],
+  })
+  s.accept(inTurn(stepStarted(), called('c1'), open, settled('c1', 'cancelled')))
+  t.same(s.last.map((e) => e.type).slice(-2), ['request.closed', 'tool.settled'])
+  t.equal(s.session.state.requests, undefined)
+})
+
+t.test(
+  'rule 12: a step with an unsettled call does not end, and step.failed settles it (case 15)',
+  async (t) => {
+    const s = rehearseTurn()
+    s.accept(inTurn(stepStarted(), called('c1'), called('c2'), dispatched('c2')))
+    const refusal = s.refuse(inTurn(stepEnded('tool-calls')))
+    t.equal(refusal.code, 'open_tool_calls')
+    t.same(refusal.members, { callIds: ['c1', 'c2'] })
+    s.accept(
+      inTurn(
+        event('step.failed', { messageId: 'msg_1', error: { kind: 'provider', message: 'm' } }),
+      ),
+    )
+    t.same(
+      s.last.map((e) => [e.type, (e.data as { outcome?: string }).outcome, e.derived]),
+      [
+        ['tool.settled', 'cancelled', true],
+        ['tool.settled', 'unknown', true],
+        ['step.failed', undefined, undefined],
+      ],
+    )
+  },
+)
+
+t.test(
+  'rule 15: a step without a finish that the store knows does not end (case 11)',
+  async (t) => {
+    const s = rehearseTurn()
+    s.accept(inTurn(stepStarted()))
+    for (const finish of ['other', 'unknown', '']) {
+      t.equal(s.refuse(inTurn(stepEnded(finish))).code, 'incomplete_stream', finish)
+    }
+    s.accept(
+      inTurn(
+        event('step.failed', { messageId: 'msg_1', error: { kind: 'incomplete', message: 'm' } }),
+      ),
+    )
+  },
+)
+
+t.test('an unknown outcome is explained later, once, by anyone', async (t) => {
+  const s = rehearseTurn()
+  const resolve = (id: string) => ({
+    kind: 'append' as const,
+    events: [
+      event('tool.resolved', { messageId: 'msg_1', callId: id, outcome: 'ok', evidence: 'seen' }),
+    ],
+  })
+  s.accept(
+    inTurn(
+      stepStarted(),
+      called('c1'),
+      dispatched('c1'),
+      settled('c1', 'unknown'),
+      called('c2'),
+      dispatched('c2'),
+      settled('c2'),
+    ),
+  )
+  t.equal(s.refuse(resolve('c9')).code, 'dangling_reference')
+  t.equal(s.refuse(resolve('c2')).code, 'wrong_state')
+  s.accept(resolve('c1'))
+  t.equal(s.refuse(resolve('c1')).code, 'wrong_state')
+})

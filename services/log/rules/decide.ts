@@ -1,0 +1,123 @@
+import { Refusal } from '../../../schema/errors.ts'
+import type { Command, Outcome, OutcomeEvent } from '../command.ts'
+import { emptyState, type SessionState } from '../session-state.ts'
+import { applyCommand } from './apply-command.ts'
+import {
+  LookupNeeded,
+  type BroughtName,
+  type DecidedEvent,
+  type Draft,
+  type NameFact,
+} from './draft.ts'
+import { findDuplicates, type KnownEvent } from './find-duplicates.ts'
+
+/** A session as it is decided on; `sid` 0 stands for a session that is not there. */
+export type Decidable = {
+  readonly sid: number
+  readonly head: number
+  readonly state: SessionState
+}
+
+export const absentSession: Decidable = { sid: 0, head: 0, state: emptyState }
+
+/** What was read beside the state; absent on the fast path, where nothing is refused for good. */
+export type Facts = {
+  readonly names: ReadonlyMap<string, NameFact | undefined>
+  readonly events: ReadonlyMap<string, KnownEvent>
+}
+
+export type Decision =
+  | {
+      readonly kind: 'accepted'
+      readonly events: readonly DecidedEvent[]
+      readonly names: readonly BroughtName[]
+      readonly next: { readonly head: number; readonly state: SessionState }
+      readonly outcome: Outcome
+    }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'lookup'; readonly name: string }
+
+/**
+ * Accepts or refuses one command. Pure: the same session, command and facts give the same decision.
+ * The order of checks: event ids, deleted, fence and expected seq, rules (authorisation and receipt
+ * come before, outside).
+ */
+export const decide = (session: Decidable, command: Command, facts?: Facts): Decision => {
+  const draft: Draft = {
+    sessionId: command.sessionId,
+    importing: command.kind === 'import',
+    known: facts?.names,
+    state: session.state,
+    head: session.head,
+    events: [],
+    names: [],
+    broughtHere: new Set(),
+  }
+  try {
+    const duplicates = findDuplicates(command, facts?.events)
+    const extra = applyCommand(draft, session, command, duplicates)
+    return {
+      kind: 'accepted',
+      events: draft.events,
+      names: draft.names,
+      next: { head: draft.head, state: draft.state },
+      outcome: outcomeOf(session, command, draft, duplicates, extra),
+    }
+  } catch (error) {
+    if (error instanceof LookupNeeded) return { kind: 'lookup', name: error.wanted }
+    if (error instanceof Refusal) return { kind: 'refused', refusal: error }
+    throw error
+  }
+}
+
+/** Members of an outcome that only some commands have. */
+export type Extra = Pick<Outcome, 'turn'> & { readonly skipped?: number }
+
+const outcomeOf = (
+  session: Decidable,
+  command: Command,
+  draft: Draft,
+  duplicates: ReadonlyMap<string, number>,
+  extra: Extra,
+): Outcome => {
+  const known: OutcomeEvent[] = [...duplicates].map(([eventId, seq]) => ({
+    eventId,
+    seq,
+    duplicate: true,
+  }))
+  const added: OutcomeEvent[] = draft.events.map(({ eventId, seq, derived }) => ({
+    eventId,
+    seq,
+    ...(derived && { derived }),
+  }))
+  const all = [...known, ...added]
+  const events = known.length > 0 && added.length > 0 ? inOrderOfRequest(command, all) : all
+  const seqs = events.map((event) => event.seq)
+  return {
+    sessionId: command.sessionId,
+    created: session.head === 0,
+    headSeq: draft.head,
+    firstSeq: seqs.length > 0 ? Math.min(...seqs) : draft.head,
+    lastSeq: seqs.length > 0 ? Math.max(...seqs) : draft.head,
+    events,
+    ...(extra.turn && { turn: extra.turn }),
+    added: added.length,
+    duplicates: known.length + (extra.skipped ?? 0),
+  }
+}
+
+/** Duplicates and new events as the request named them; what the store added stays before its cause. */
+const inOrderOfRequest = (command: Command, events: readonly OutcomeEvent[]): OutcomeEvent[] => {
+  const asked: readonly { eventId: string }[] = 'events' in command ? command.events : []
+  const rank = new Map(asked.map((event, index) => [event.eventId, index]))
+  const ranked: { event: OutcomeEvent; at: number }[] = []
+  let next = asked.length
+  for (const event of events.toReversed()) {
+    next = rank.get(event.eventId) ?? next
+    ranked.push({ event, at: next })
+  }
+  return ranked
+    .toReversed()
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ event }) => event)
+}

@@ -1,0 +1,106 @@
+import type { EventMeta } from '../../../schema/events/envelope.ts'
+import { Refusal } from '../../../schema/errors.ts'
+import { deriveId } from '../new-id.ts'
+import type { SessionState } from '../session-state.ts'
+
+/** What `stemma.name` says of a name: the seq that brought it, and for ends the event's data. */
+export type NameFact = { readonly seq: number; readonly data?: unknown }
+
+/** An event that has been decided: it will stand in the log at `seq`. */
+export type DecidedEvent = {
+  readonly seq: number
+  readonly eventId: string
+  readonly type: string
+  readonly version: number
+  readonly occurredAt?: string
+  readonly data: unknown
+  readonly meta: EventMeta
+  readonly derived?: true
+}
+
+export type BroughtName = {
+  readonly name: string
+  readonly seq: number
+  readonly replace?: true
+}
+
+/** Thrown where a rule needs to know a name that was not looked up: it is, and all is decided again. */
+export class LookupNeeded extends Error {
+  override readonly name = 'LookupNeeded'
+  readonly wanted: string
+
+  constructor(wanted: string) {
+    super(`a look-up of ${wanted} is needed`)
+    this.wanted = wanted
+  }
+}
+
+/**
+ * What is being decided for one command: a state that moves with each event. A draft lives only
+ * inside one call of `decide`; nothing of it is seen outside unless the whole command is accepted.
+ */
+export type Draft = {
+  readonly sessionId: string
+  readonly importing: boolean
+  /** undefined: nothing was looked up yet, so any question throws `LookupNeeded`. */
+  readonly known: ReadonlyMap<string, NameFact | undefined> | undefined
+  state: SessionState
+  head: number
+  readonly events: DecidedEvent[]
+  readonly names: BroughtName[]
+  readonly broughtHere: Set<string>
+}
+
+/** What is known of `name`, brought by this command or before. */
+export const lookup = (draft: Draft, name: string): NameFact | undefined => {
+  if (draft.broughtHere.has(name)) {
+    const brought = draft.names.findLast((b) => b.name === name)
+    const event = draft.events.find((e) => e.seq === brought?.seq)
+    return brought && { seq: brought.seq, data: event?.data }
+  }
+  if (draft.known === undefined || !draft.known.has(name)) throw new LookupNeeded(name)
+  return draft.known.get(name)
+}
+
+/**
+ * Brings a name into being with the event that is being applied. The database refuses a name that
+ * is there already; once names have been looked up the refusal is made here, with its reason.
+ */
+export const bring = (draft: Draft, name: string): void => {
+  const taken = draft.broughtHere.has(name) || (draft.known?.get(name) ?? undefined) !== undefined
+  if (taken) {
+    throw new Refusal('duplicate_id', `${describeName(name)} is there already`)
+  }
+  draft.names.push({ name, seq: draft.head + 1 })
+  draft.broughtHere.add(name)
+}
+
+/** Notes a name whose latest event counts, such as the end of a turn that an import replaces. */
+export const note = (draft: Draft, name: string): void => {
+  draft.names.push({ name, seq: draft.head + 1, replace: true })
+  draft.broughtHere.add(name)
+}
+
+/** The id of an event that the store adds itself, from the event that caused it. */
+export const derivedEventId = (causeId: string, purpose: string): string =>
+  deriveId('evt', causeId, purpose)
+
+export const messageName = (messageId: string): string => `message:${messageId}`
+export const partName = (messageId: string, attempt: number, partId: string): string =>
+  `part:${messageId}/${attempt}/${partId}`
+export const requestName = (requestId: string): string => `request:${requestId}`
+export const turnName = (turnId: string): string => `turn:${turnId}`
+export const turnEndName = (turnId: string): string => `ended:${turnId}`
+export const unknownCallName = (messageId: string, callId: string): string =>
+  `unknown:${messageId}/${callId}`
+export const resolvedCallName = (messageId: string, callId: string): string =>
+  `resolved:${messageId}/${callId}`
+
+/** Names whose look-up also brings the data of the event that they point to. */
+export const isEndName = (name: string): boolean =>
+  name.startsWith('ended:') || name.startsWith('unknown:')
+
+const describeName = (name: string): string => {
+  const at = name.indexOf(':')
+  return `${name.slice(0, at)} ${name.slice(at + 1)}`
+}

@@ -1,0 +1,126 @@
+import t from 'tap'
+import type { NewEvent } from '../../../schema/events/envelope.ts'
+import type { Act } from '../command.ts'
+import {
+  called,
+  dispatched,
+  event,
+  rehearse,
+  settled,
+  stepEnded,
+  stepStarted,
+} from '../../../test/harness/rehearsal.ts'
+
+const origin = { system: 'other', sessionId: 'ses_1' }
+const bring = (events: readonly NewEvent[]): Act => ({ kind: 'import', origin, events })
+const closing = { meta: { importClosing: true as const } }
+
+/** A source that was exported while its tool ran, and the same source later. */
+const source = () => {
+  const begun = [
+    event('session.created', { origin }),
+    event('input.admitted', { messageId: 'msg_u', kind: 'prompt', text: 'x', delivery: 'queue' }),
+    event('turn.started', { turnId: 'trn_1', ownerId: 'other', fence: 1, inputs: ['msg_u'] }),
+    event('input.delivered', { messageId: 'msg_u', turnId: 'trn_1' }),
+    stepStarted(),
+    called('c1'),
+    dispatched('c1'),
+  ]
+  const closings = [
+    event(
+      'tool.settled',
+      { messageId: 'msg_1', callId: 'c1', outcome: 'unknown', content: [] },
+      closing,
+    ),
+    event('step.failed', { messageId: 'msg_1', error: { kind: 'aborted', message: '' } }, closing),
+    event('turn.ended', { turnId: 'trn_1', outcome: 'interrupted', fence: 1 }, closing),
+  ]
+  const rest = [
+    settled('c1'),
+    stepEnded('stop'),
+    event('turn.ended', { turnId: 'trn_1', outcome: 'completed', fence: 1 }),
+  ]
+  return { begun, closings, rest }
+}
+
+t.test('case 44: importing again, or a shorter copy, changes nothing', async (t) => {
+  const { begun, closings, rest } = source()
+  const s = rehearse()
+  const first = s.accept(bring([...begun, ...rest]))
+  t.match(first.outcome, { created: true, added: 10, duplicates: 0 })
+  for (const copy of [[...begun, ...rest], [...begun, ...closings], begun.slice(0, 2)]) {
+    const again = s.accept(bring(copy))
+    t.match(again.outcome, { created: false, added: 0, duplicates: copy.length })
+  }
+})
+
+t.test(
+  'a source that has grown re-opens what its closings closed, and later events take their place',
+  async (t) => {
+    const { begun, closings, rest } = source()
+    const s = rehearse()
+    s.accept(bring([...begun, ...closings]))
+    t.equal(s.session.state.turn, undefined, 'imported turns are ended (case 46)')
+    t.equal(s.accept(bring([...begun, ...closings])).outcome.added, 0)
+    const grown = s.accept(bring([...begun, ...rest]))
+    t.match(grown.outcome, { added: 3, duplicates: 7 })
+    t.same(s.session.state, { fence: 1, origin }, 'and nothing is left open')
+    t.equal(
+      s.accept(bring([...begun, ...closings])).outcome.added,
+      0,
+      'the shorter copy changes nothing',
+    )
+  },
+)
+
+t.test(
+  'a source that was written to since is refused with import_diverged, but for its name and the like',
+  async (t) => {
+    const { begun, closings, rest } = source()
+    const s = rehearse()
+    s.accept(bring([...begun, ...closings]))
+    s.accept({
+      kind: 'append',
+      events: [event('session.renamed', { title: 'mine' }), event('session.viewed', {})],
+    })
+    const before = s.session
+    s.accept(bring([...begun, ...rest.slice(0, 1)]))
+    s.session = before
+    s.accept({
+      kind: 'append',
+      events: [event('note.added', { messageId: 'msg_n', role: 'system', text: 'x' })],
+    })
+    t.equal(s.refuse(bring([...begun, ...rest])).code, 'import_diverged')
+  },
+)
+
+t.test('only the origin that a session came from continues it', async (t) => {
+  const { begun, rest } = source()
+  const s = rehearse()
+  s.accept(bring(begun))
+  const refusal = s.refuse({
+    kind: 'import',
+    origin: { system: 'third', sessionId: 'ses_1' },
+    events: rest,
+  })
+  t.equal(refusal.code, 'duplicate_id')
+  const own = rehearse()
+  own.accept({ kind: 'create', event: event('session.created', {}) })
+  t.equal(own.refuse(bring(rest)).code, 'duplicate_id')
+})
+
+t.test('an import of a new session begins with session.created of its origin', async (t) => {
+  const { begun } = source()
+  t.equal(rehearse().refuse(bring(begun.slice(1))).code, 'invalid_body')
+  t.equal(rehearse().refuse(bring([event('session.created', {})])).code, 'invalid_body')
+})
+
+t.test('the rules hold for imports: a step with an open call does not end', async (t) => {
+  const { begun } = source()
+  t.equal(rehearse().refuse(bring([...begun, stepEnded('stop')])).code, 'open_tool_calls')
+})
+
+t.test('an event of the source after a closing is refused', async (t) => {
+  const { begun, closings, rest } = source()
+  t.equal(rehearse().refuse(bring([...begun, ...closings, ...rest])).code, 'invalid_body')
+})

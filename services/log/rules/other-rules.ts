@@ -1,0 +1,104 @@
+import { Refusal } from '../../../schema/errors.ts'
+import type { EventType } from '../../../schema/events/event-table.ts'
+import { entryOf, withEntry, withMembers, withoutEntry } from '../session-state.ts'
+import { bring, lookup, messageName } from './draft.ts'
+import { needMessage } from './part-rules.ts'
+import { anyTime, type RulesOf } from './rule.ts'
+
+type ContextEvent = Extract<
+  EventType,
+  'context.updated' | `compaction.${string}` | 'usage.recorded'
+>
+type FileEvent = Extract<EventType, `epoch.${string}` | `restore.${string}`>
+type OtherEvent = Extract<
+  EventType,
+  `revert.${string}` | `workspace.${string}` | `shell.${string}` | 'note.added' | 'part.redacted'
+>
+
+export const contextRules: RulesOf<ContextEvent> = {
+  'context.updated': anyTime,
+  'compaction.started': (draft, data) => {
+    bring(draft, `compaction:${data.compactionId}`)
+    bring(draft, messageName(data.messageId))
+    draft.state = withMembers(draft.state, {
+      compactions: withEntry(draft.state.compactions, data.compactionId, data.messageId),
+    })
+  },
+  'compaction.ended': (draft, data) => {
+    if (data.keepFromMessageId !== undefined) needMessage(draft, data.keepFromMessageId)
+    endCompaction(draft, data.compactionId)
+  },
+  'compaction.failed': (draft, data) => endCompaction(draft, data.compactionId),
+  'usage.recorded': anyTime,
+}
+
+/** Epochs are opened and closed once; worktrees, attribution and reservations come with part 6. */
+export const fileRules: RulesOf<FileEvent> = {
+  'epoch.opened': (draft, data) => {
+    bring(draft, `epoch:${data.epochId}`)
+    draft.state = withMembers(draft.state, {
+      epochs: withEntry(draft.state.epochs, data.epochId, {
+        worktreeId: data.worktreeId,
+        ...(draft.state.turn && { turn: true as const }),
+      }),
+    })
+  },
+  'epoch.sealed': (draft, data) => endEpoch(draft, data.epochId),
+  'epoch.failed': (draft, data) => endEpoch(draft, data.epochId),
+  'restore.requested': anyTime,
+  'restore.reserved': anyTime,
+  'restore.applied': anyTime,
+}
+
+export const otherRules: RulesOf<OtherEvent> = {
+  'revert.staged': anyTime,
+  'revert.cleared': anyTime,
+  'revert.committed': anyTime,
+  'revert.reinstated': anyTime,
+  'workspace.bound': anyTime,
+  'workspace.return.updated': anyTime,
+  'shell.started': (draft, data) => {
+    bring(draft, messageName(data.messageId))
+    draft.state = withMembers(draft.state, {
+      shells: withEntry(draft.state.shells, data.messageId, true as const),
+    })
+  },
+  'shell.ended': (draft, data) => {
+    if (!entryOf(draft.state.shells, data.messageId)) {
+      needMessage(draft, data.messageId)
+      throw new Refusal('wrong_state', `message ${data.messageId} is no open shell`)
+    }
+    draft.state = withMembers(draft.state, {
+      shells: withoutEntry(draft.state.shells, data.messageId),
+    })
+  },
+  'note.added': (draft, data) => bring(draft, messageName(data.messageId)),
+  'part.redacted': anyTime,
+}
+
+type Drafted = Parameters<(typeof contextRules)['compaction.failed']>[0]
+
+const endCompaction = (draft: Drafted, compactionId: string): void => {
+  needOpenOf(draft, draft.state.compactions, 'compaction', compactionId)
+  draft.state = withMembers(draft.state, {
+    compactions: withoutEntry(draft.state.compactions, compactionId),
+  })
+}
+
+const endEpoch = (draft: Drafted, epochId: string): void => {
+  needOpenOf(draft, draft.state.epochs, 'epoch', epochId)
+  draft.state = withMembers(draft.state, { epochs: withoutEntry(draft.state.epochs, epochId) })
+}
+
+const needOpenOf = (
+  draft: Drafted,
+  open: Readonly<Record<string, unknown>> | undefined,
+  kind: 'compaction' | 'epoch',
+  id: string,
+): void => {
+  if (entryOf(open, id) !== undefined) return
+  if (lookup(draft, `${kind}:${id}`) === undefined) {
+    throw new Refusal('dangling_reference', `there is no ${kind} ${id}`)
+  }
+  throw new Refusal('wrong_state', `${kind} ${id} is not open any more`)
+}

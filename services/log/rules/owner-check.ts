@@ -1,0 +1,57 @@
+import { Refusal } from '../../../schema/errors.ts'
+import { eventTable } from '../../../schema/events/event-table.ts'
+import { lookup, turnEndName, turnName, type Draft } from './draft.ts'
+import type { IncomingEvent } from './apply-event.ts'
+import { turnSettled } from './turn-rules.ts'
+
+/** Whether only the owner of a turn (or the store) writes events of this type. */
+export const isOwnerEvent = (type: string): boolean => {
+  const entry = Object.hasOwn(eventTable, type)
+    ? eventTable[type as keyof typeof eventTable]
+    : undefined
+  const writers: readonly string[] = entry?.writers ?? []
+  return writers.includes('owner') && !writers.includes('anyone')
+}
+
+type Held = { readonly turnId?: string; readonly fence?: number }
+
+/**
+ * Rule 5, in its order: none given while a turn is active, `fence_required`; none given and none
+ * active, or a turn that never started, `no_turn`; a fence below the one that the turn was last
+ * held under, `fenced`; a turn that has ended, `turn_settled`.
+ */
+export const checkOwner = (draft: Draft, held: Held, events: readonly IncomingEvent[]): void => {
+  const turn = draft.state.turn
+  if (held.turnId === undefined || held.fence === undefined) {
+    if (!events.some((event) => isOwnerEvent(event.type))) return
+    if (turn) {
+      throw new Refusal('fence_required', `turn ${turn.turnId} is active`, {
+        members: { turnId: turn.turnId },
+      })
+    }
+    throw new Refusal('no_turn', 'no turn is active')
+  }
+  if (turn?.turnId === held.turnId) {
+    checkFence(held.turnId, held.fence, turn.fence)
+    return
+  }
+  if (lookup(draft, turnName(held.turnId)) === undefined) {
+    throw new Refusal('no_turn', `turn ${held.turnId} was never started in this session`)
+  }
+  const end = lookup(draft, turnEndName(held.turnId))?.data as { fence?: number } | undefined
+  if (end?.fence !== undefined) checkFence(held.turnId, held.fence, end.fence)
+  throw turnSettled(draft, held.turnId)
+}
+
+const checkFence = (turnId: string, given: number, current: number): void => {
+  if (given < current) {
+    throw new Refusal('fenced', `turn ${turnId} is held under fence ${current}, not ${given}`, {
+      members: { turnId, fence: current },
+    })
+  }
+  if (given > current) {
+    throw new Refusal('wrong_state', `fence ${given} of turn ${turnId} was never given out`, {
+      members: { turnId, fence: current },
+    })
+  }
+}
