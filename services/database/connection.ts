@@ -64,6 +64,8 @@ export interface OpenConnection extends Connection {
   readonly incarnation: string
   /** Statements sent and not answered. */
   readonly running: number
+  /** Lets the process end while this is all that is open. */
+  unref(): void
   /** Throws the connection away at once. */
   destroy(): void
   /** Says goodbye to the server, and resolves when the socket is closed. */
@@ -168,6 +170,7 @@ export const connect = async (
       get running() {
         return pending.size
       },
+      unref: () => socket?.unref(),
       destroy: () => lose('the connection was thrown away'),
       close: async () => {
         if (loss === undefined) await client.end({ timeout: 1 })

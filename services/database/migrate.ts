@@ -4,7 +4,7 @@ import { DatabaseError, type Connection } from './connection.ts'
 import type { Pool } from './pool.ts'
 import { readMigrations, type Migration } from './read-migrations.ts'
 import { transactOn } from './run-transaction.ts'
-import { readSchemaVersion, refuseNewerSchema } from './schema-version.ts'
+import { readSchemaVersion, refuseNewerSchema, type SchemaVersion } from './schema-version.ts'
 
 /** One key for all databases' migrations: advisory locks belong to a database already. */
 const lockKey = 0x57e4a_0001
@@ -24,20 +24,39 @@ export const migrate = (
   migrations: readonly Migration[] = readMigrations(),
 ): Promise<{ from: number; to: number }> =>
   pool.use(async (connection) => {
+    const build = buildVersion(migrations)
     // Nothing to do is the usual case, and needs neither a lock nor the right to create.
-    const from = await versionThatMayBeWritten(connection, migrations.length)
-    if (from >= migrations.length) return { from, to: from }
+    const seen = await versionThatMayBeWritten(connection, build)
+    if (seen >= build) return { from: seen, to: seen }
     await lock(connection)
     try {
-      const locked = await versionThatMayBeWritten(connection, migrations.length)
-      if (locked === 0) await prepare(connection)
-      for (const migration of migrations.slice(locked)) await apply(connection, migration)
-      return { from: locked, to: Math.max(locked, migrations.length) }
+      const from = await versionThatMayBeWritten(connection, build)
+      if (from === 0) await prepare(connection)
+      for (const migration of migrations) {
+        if (migration.version > from) await apply(connection, migration)
+      }
+      return { from, to: Math.max(from, build) }
     } finally {
       // A lost connection has given the lock back by itself.
       if (!connection.lost) await connection.query(`select pg_advisory_unlock(${lockKey})`)
     }
   })
+
+/**
+ * Whether this build may write to the database as it is: it has been migrated at least this far,
+ * and not so far that this build must keep out.
+ */
+export const checkSchema = async (
+  pool: Pool,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<SchemaVersion & { readonly mayWrite: boolean }> => {
+  const build = buildVersion(migrations)
+  const found = await pool.use(readSchemaVersion)
+  return { ...found, mayWrite: found.version >= build && build >= found.oldestWriter }
+}
+
+/** A build's version is that of the newest migration it knows. */
+const buildVersion = (migrations: readonly Migration[]): number => migrations.at(-1)!.version
 
 const versionThatMayBeWritten = async (connection: Connection, build: number): Promise<number> => {
   const found = await readSchemaVersion(connection)

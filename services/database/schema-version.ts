@@ -1,7 +1,5 @@
 import { Refusal } from '../../schema/errors.ts'
 import { DatabaseError, type Connection } from './connection.ts'
-import type { Pool } from './pool.ts'
-import { readMigrations } from './read-migrations.ts'
 
 /** What a database says of its schema; version 0 is an empty one. */
 export type SchemaVersion = {
@@ -28,18 +26,6 @@ export const readSchemaVersion = async (connection: Connection): Promise<SchemaV
 
 /** No such table, no such schema. */
 const missing: ReadonlySet<string> = new Set(['42P01', '3F000'])
-
-/**
- * Whether this build may write to the database as it is: it has been migrated at least this far,
- * and not so far that it must keep out.
- */
-export const checkSchema = async (
-  pool: Pool,
-  build: number = readMigrations().length,
-): Promise<SchemaVersion & { readonly mayWrite: boolean }> => {
-  const found = await pool.use(readSchemaVersion)
-  return { ...found, mayWrite: found.version >= build && build >= found.oldestWriter }
-}
 
 /** Throws schema_newer if a build of this version must not write to such a database. */
 export const refuseNewerSchema = (found: SchemaVersion, build: number): void => {
