@@ -39,6 +39,8 @@ const incarnationSql = `select concat_ws('.', (select system_identifier from pg_
     d.oid) as incarnation
   from pg_database d where d.datname = current_database()`
 
-const fallbackSql = `select concat_ws('.', 'database', d.oid, to_regclass('stemma.event')::oid)
-    as incarnation
-  from pg_database d where d.datname = current_database()`
+const fallbackSql = `select concat_ws('.', 'database', d.oid, c.oid) as incarnation
+  from pg_database d
+  left join (pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'stemma')
+    on c.relname = 'event'
+  where d.datname = current_database()`

@@ -20,7 +20,12 @@ export const wireTypes = {
   json: { to: 114, from: [114, 3802], serialize: String, parse: String },
   /** date and timestamp: text both ways. */
   date: { to: 1082, from: [1082, 1114], serialize: String, parse: String },
-  timestamptz: { to: 1184, from: [1184], serialize: String, parse: (text: string) => isoUtc(text) },
+  timestamptz: {
+    to: 1184,
+    from: [1184],
+    serialize: (value: unknown) => (value instanceof Date ? value.toISOString() : String(value)),
+    parse: (text: string) => isoUtc(text),
+  },
 }
 
 /** An int8 that a double cannot hold. */

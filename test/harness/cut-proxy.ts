@@ -55,7 +55,10 @@ export const openCutProxy = async (options: {
   }
 
   const listener = createServer((client) => {
-    if (refusing) return void client.destroy()
+    if (refusing) {
+      client.destroy()
+      return
+    }
     const line = join(client, connect(options.to), take)
     lines.add(line)
     client.on('close', () => lines.delete(line))

@@ -1,0 +1,5 @@
+import { Id, strict } from '../events/shapes.ts'
+
+export const SessionParams = strict({ sessionId: Id })
+export const MessageParams = strict({ sessionId: Id, messageId: Id })
+export const TurnParams = strict({ sessionId: Id, turnId: Id })

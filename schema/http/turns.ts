@@ -1,0 +1,51 @@
+import { Type, type Static } from 'typebox'
+import { Fence, Id, Seq, strict } from '../events/shapes.ts'
+import { turnEvents } from '../events/turn.ts'
+import { AsOfSeq, dataOf, reply } from './page.ts'
+
+const started = turnEvents['turn.started'].data.properties
+const ended = turnEvents['turn.ended'].data.properties
+
+export const StartTurn = strict({
+  turnId: Type.Optional(Id),
+  ownerId: Id,
+  incarnation: started.incarnation,
+  inputs: Type.Optional(
+    Type.Array(Id, { maxItems: 256, uniqueItems: true, description: 'waiting inputs to take up' }),
+  ),
+  resumes: Type.Optional(Type.Array(Id, { maxItems: 256, uniqueItems: true })),
+})
+export type StartTurn = Static<typeof StartTurn>
+
+export const StartTurnReply = dataOf(reply({ turnId: Id, fence: Fence }))
+
+export const ReadTurn = strict({
+  waitMs: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 30_000,
+      description: 'how long the reply may wait for the turn to end',
+    }),
+  ),
+})
+
+export const Turn = reply({
+  turnId: Id,
+  status: Type.Union([Type.Literal('active'), Type.Literal('ended')]),
+  ownerId: Id,
+  incarnation: started.incarnation,
+  fence: Fence,
+  inputs: Type.Array(Id),
+  resumes: started.resumes,
+  startedSeq: Seq,
+  startedAt: Type.String({ format: 'date-time' }),
+  endedSeq: Type.Optional(Seq),
+  endedAt: Type.Optional(Type.String({ format: 'date-time' })),
+  outcome: Type.Optional(ended.outcome),
+  stopReason: ended.stopReason,
+  error: ended.error,
+  interrupt: ended.interrupt,
+})
+export type Turn = Static<typeof Turn>
+
+export const TurnReply = reply({ data: Turn, asOfSeq: AsOfSeq })

@@ -1,0 +1,94 @@
+import { sessionsVersion } from '../../projections/sessions/session-info.ts'
+import type { Connection } from '../database/connection.ts'
+import type { Pool } from '../database/pool.ts'
+import { runTransaction } from '../database/run-transaction.ts'
+import { readHorizon } from '../log/read-horizon.ts'
+import {
+  foldInfoEvent,
+  infoEventColumns,
+  readInfoRows,
+  type InfoEvent,
+  type InfoRow,
+} from '../reads/session-rows.ts'
+
+const chunkEvents = 5_000
+const separator = '\u001e'
+
+/**
+ * Follows the order of all events: folds what lies between the checkpoint and the horizon into the
+ * sessions' rows, one write per session, and moves the checkpoint in the same transaction. Another
+ * server that is at it is left to it. Gives whether there is more to do at once.
+ */
+export const projectSessions = async (pool: Pool): Promise<boolean> => {
+  const horizon = await pool.use(readHorizon)
+  return runTransaction(pool, {}, async (connection) => {
+    const [checkpoint] = await connection.query<{ position: number }>(
+      `select position from stemma.sessions_checkpoint where version = $1 for update skip locked`,
+      [sessionsVersion],
+    )
+    if (!checkpoint || checkpoint.position >= horizon) return false
+    const events = await connection.query<InfoEvent & { tenant: number }>(
+      `select e.tenant, ${infoEventColumns} from stemma.event e
+         where e.position > $1 and e.position <= $2 order by e.position limit $3`,
+      [checkpoint.position, horizon, chunkEvents],
+    )
+    await writeInfos(connection, events)
+    const full = events.length === chunkEvents
+    await connection.query(
+      'update stemma.sessions_checkpoint set position = $2 where version = $1',
+      [sessionsVersion, full ? events.at(-1)!.position : horizon],
+    )
+    return full
+  })
+}
+
+const writeInfos = async (
+  connection: Connection,
+  events: readonly (InfoEvent & { tenant: number })[],
+): Promise<void> => {
+  const infos = new Map<number, InfoRow>()
+  const tenants = new Map<number, number>()
+  for (const { sid, tenant } of events) tenants.set(sid, tenant)
+  for (const row of await readInfoRows(connection, [...tenants.keys()])) infos.set(row.sid, row)
+  for (const event of events) {
+    const before = infos.get(event.sid) ?? { sid: event.sid, seq: 0, touched: 0, info: undefined }
+    infos.set(event.sid, foldInfoEvent(before, event))
+  }
+  const rows = [...infos.values()].flatMap((row) => (row.info ? [{ ...row, info: row.info }] : []))
+  if (rows.length === 0) return
+  await connection.query(writeSql, [
+    sessionsVersion,
+    numbers(rows.map((row) => row.sid)),
+    numbers(rows.map((row) => tenants.get(row.sid)!)),
+    numbers(rows.map((row) => row.seq)),
+    numbers(rows.map((row) => row.touched)),
+    `{${rows.map(({ info }) => (info.archived ? 't' : 'f')).join(',')}}`,
+    `{${rows.map(({ info }) => (info.deleted ? 't' : 'f')).join(',')}}`,
+    texts(rows.map(({ info }) => plainText(info.project ?? ''))),
+    texts(rows.map(({ info }) => plainText(info.parent?.sessionId ?? ''))),
+    texts(rows.map(({ info }) => plainText(info.title ?? ''))),
+    texts(rows.map(({ info }) => JSON.stringify(info))),
+  ])
+}
+
+const writeSql = `insert into stemma.session_info as s
+    (version, sid, tenant, seq, touched, archived, deleted, project, parent, title, data)
+  select $1, u.sid, u.tenant, u.seq, u.touched, u.archived, u.deleted, nullif(u.project, ''),
+      nullif(u.parent, ''), coalesce(u.title, ''), u.data::json
+    from unnest($2::text::bigint[], $3::text::int[], $4::text::bigint[], $5::text::bigint[],
+      $6::text::boolean[], $7::text::boolean[], string_to_array($8, chr(30)),
+      string_to_array($9, chr(30)), string_to_array($10, chr(30)), string_to_array($11, chr(30)))
+      u(sid, tenant, seq, touched, archived, deleted, project, parent, title, data)
+  on conflict (version, sid) do update
+    set seq = excluded.seq, touched = excluded.touched, archived = excluded.archived,
+      deleted = excluded.deleted, project = excluded.project, parent = excluded.parent,
+      title = excluded.title, data = excluded.data
+    where s.seq < excluded.seq`
+
+/** For columns of text: what they cannot hold, and the separator, replaced. The content keeps it. */
+const plainText = (text: string): string =>
+  text.toWellFormed().replaceAll('\0', '\ufffd').replaceAll(separator, '\ufffd').slice(0, 2_000)
+
+const texts = (list: readonly string[]): string => list.join(separator)
+
+const numbers = (list: readonly number[]): string => `{${list.join(',')}}`

@@ -1,0 +1,71 @@
+import {
+  transcriptVersion,
+  type MessageRow,
+  type PartRow,
+} from '../../projections/transcript/rows.ts'
+import type { TranscriptView } from '../../projections/transcript/view.ts'
+import type { Connection } from '../database/connection.ts'
+
+/** Neither JSON text nor an id can hold it. */
+const separator = '\u001e'
+
+/** Writes the rows that a fold has changed. */
+export const writeTranscript = async (
+  connection: Connection,
+  sid: number,
+  view: TranscriptView,
+): Promise<void> => {
+  const messages = [...view.changedMessages].map((id) => view.messages.get(id)!)
+  const parts = [...view.changedParts].map((key) => view.parts.get(key)!)
+  if (messages.length > 0) await connection.query(messagesSql, messageParameters(sid, messages))
+  if (parts.length > 0) await connection.query(partsSql, partParameters(sid, parts))
+}
+
+const messagesSql = `insert into stemma.transcript_message as m
+    (version, sid, message_id, place, first_seq, last_seq, type, data)
+  select $1, $2, u.message_id, u.place, u.first_seq, u.last_seq, u.type, u.data::json
+    from unnest(string_to_array($3, chr(30)), $4::text::bigint[], $5::text::bigint[],
+      $6::text::bigint[], string_to_array($7, chr(30)), string_to_array($8, chr(30)))
+      u(message_id, place, first_seq, last_seq, type, data)
+  on conflict (version, sid, message_id) do update
+    set place = excluded.place, last_seq = excluded.last_seq, data = excluded.data`
+
+const messageParameters = (sid: number, rows: readonly MessageRow[]): unknown[] => [
+  transcriptVersion,
+  sid,
+  texts(rows.map((row) => row.messageId)),
+  numbers(rows.map((row) => row.place)),
+  numbers(rows.map((row) => row.firstSeq)),
+  numbers(rows.map((row) => row.lastSeq)),
+  texts(rows.map((row) => row.type)),
+  texts(rows.map((row) => JSON.stringify(row.data))),
+]
+
+const partsSql = `insert into stemma.transcript_part as p
+    (version, sid, message_id, attempt, part_id, index, start_seq, end_seq, type, data)
+  select $1, $2, u.message_id, u.attempt, u.part_id, u.index, u.start_seq, u.end_seq, u.type,
+      u.data::json
+    from unnest(string_to_array($3, chr(30)), $4::text::int[], string_to_array($5, chr(30)),
+      $6::text::int[], $7::text::bigint[], $8::text::bigint[], string_to_array($9, chr(30)),
+      string_to_array($10, chr(30)))
+      u(message_id, attempt, part_id, index, start_seq, end_seq, type, data)
+  on conflict (version, sid, message_id, attempt, part_id) do update
+    set end_seq = excluded.end_seq, data = excluded.data`
+
+const partParameters = (sid: number, rows: readonly PartRow[]): unknown[] => [
+  transcriptVersion,
+  sid,
+  texts(rows.map((row) => row.messageId)),
+  numbers(rows.map((row) => row.attempt)),
+  texts(rows.map((row) => row.partId)),
+  numbers(rows.map((row) => row.index)),
+  numbers(rows.map((row) => row.startSeq)),
+  numbers(rows.map((row) => row.endSeq)),
+  texts(rows.map((row) => row.type)),
+  texts(rows.map((row) => JSON.stringify(row.data))),
+]
+
+const texts = (list: readonly string[]): string => list.join(separator)
+
+const numbers = (list: readonly (number | null)[]): string =>
+  `{${list.map((n) => n ?? 'null').join(',')}}`

@@ -1,0 +1,205 @@
+import {
+  partKey,
+  transcriptVersion,
+  type MessageRow,
+  type PartRow,
+} from '../../projections/transcript/rows.ts'
+import {
+  isShown,
+  shownPlaces,
+  type ShownPlaces,
+} from '../../projections/transcript/shown-places.ts'
+import { toMessage, type Message } from '../../projections/transcript/to-message.ts'
+import { Refusal } from '../../schema/errors.ts'
+import type { Connection } from '../database/connection.ts'
+import type { Pool } from '../database/pool.ts'
+import type { Target } from '../log/command.ts'
+import type { SessionRow } from '../log/load-session.ts'
+import { foldTail, type Tail } from './fold-tail.ts'
+import { inSnapshot } from './in-snapshot.ts'
+import { refoldAt } from './refold-at.ts'
+import {
+  messageColumns,
+  messageRow,
+  readPartsOf,
+  readProgress,
+  type StoredMessage,
+} from './transcript-rows.ts'
+
+export type MessagesQuery = {
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** The place that the page begins behind, in the direction of `order`. */
+  readonly after?: number
+  readonly includeHidden?: boolean
+  /** The transcript as it was at this seq. */
+  readonly atSeq?: number
+}
+
+export type MessagesPage = {
+  readonly data: readonly Message[]
+  /** The place to go on behind; undefined at the end. */
+  readonly next: number | undefined
+  /** Whether something stands before the page's first message, in the direction of `order`. */
+  readonly first: number | undefined
+  readonly asOfSeq: number
+  readonly stalled?: { readonly seq: number; readonly code: string }
+}
+
+/** A page of the transcript, never older than the log was when the read began. */
+export const readMessages = async (
+  pool: Pool,
+  target: Target,
+  query: MessagesQuery,
+  onLongTail?: (sid: number) => void,
+): Promise<MessagesPage> =>
+  inSnapshot(pool, target, async (connection, session) => {
+    const source = await openTranscript(connection, session, query.atSeq)
+    if (source.tail.events > longTail) onLongTail?.(session.sid)
+    const rows = await pageRows(connection, source, query)
+    const page = rows.slice(0, query.limit)
+    const data = await withParts(connection, source, page, query.includeHidden ?? false)
+    return {
+      data,
+      next: rows.length > query.limit ? page.at(-1)!.place! : undefined,
+      first: page[0]?.place ?? undefined,
+      asOfSeq: source.asOfSeq,
+      ...(source.tail.stalled && { stalled: source.tail.stalled }),
+    }
+  })
+
+/** A tail of more events than this is worth writing down. */
+const longTail = 100
+
+/** One message, hidden or not. Throws Refusal `message_not_found`. */
+export const readMessage = async (
+  pool: Pool,
+  target: Target,
+  messageId: string,
+): Promise<{ readonly data: Message; readonly asOfSeq: number }> =>
+  inSnapshot(pool, target, async (connection, session) => {
+    const source = await openTranscript(connection, session, undefined)
+    const kept = source.tail.view.messages.get(messageId)
+    const [stored] = kept
+      ? []
+      : await connection.query<StoredMessage>(
+          `select ${messageColumns} from stemma.transcript_message
+             where version = $1 and sid = $2 and message_id = $3`,
+          [transcriptVersion, session.sid, messageId],
+        )
+    const row = kept ?? (stored && messageRow(stored))
+    if (!row || row.place === null) {
+      throw new Refusal('message_not_found', `the session shows no message ${messageId}`)
+    }
+    const [data] = await withParts(connection, source, [row], true)
+    return { data: data!, asOfSeq: source.asOfSeq }
+  })
+
+/** A session's transcript at a seq: the kept rows, and above them the folded tail. */
+export type Transcript = {
+  readonly session: SessionRow
+  readonly tail: Tail
+  readonly keptSeq: number
+  readonly asOfSeq: number
+  readonly shown: ShownPlaces
+}
+
+export const openTranscript = async (
+  connection: Connection,
+  session: SessionRow,
+  atSeq: number | undefined,
+): Promise<Transcript> => {
+  if (atSeq !== undefined && atSeq > session.headSeq) {
+    throw new Refusal('invalid_query', `the session is at seq ${session.headSeq}`, {
+      faults: [{ pointer: '/atSeq', detail: `is above the session's head, ${session.headSeq}` }],
+    })
+  }
+  const through = atSeq ?? session.headSeq
+  const kept = await readProgress(connection, session.sid)
+  const tail = await foldTail(connection, session.sid, kept, through)
+  const asOfSeq = Math.min(through, Math.max(tail.seq, kept.seq))
+  const shown = shownPlaces(tail.view.progress, session.sessionId, asOfSeq)
+  return { session, tail, keptSeq: kept.seq, asOfSeq, shown }
+}
+
+/** The page's rows and one more, if there is one. */
+export const pageRows = async (
+  connection: Connection,
+  source: Transcript,
+  query: MessagesQuery,
+): Promise<MessageRow[]> => {
+  const { tail, session, asOfSeq, shown, keptSeq } = source
+  const ascending = query.order === 'asc'
+  const behind = query.after ?? (ascending ? 0 : Number.MAX_SAFE_INTEGER)
+  const inOrder = (place: number): boolean => (ascending ? place > behind : place < behind)
+  const wanted = query.limit + 1
+  // What the tail placed stands above all that is kept.
+  const added = [...tail.view.messages.values()]
+    .filter((row) => row.place !== null && row.place > keptSeq && inOrder(row.place))
+    .filter((row) => query.includeHidden || isShown(shown, row))
+    .toSorted((a, b) => (ascending ? a.place! - b.place! : b.place! - a.place!))
+  const ranges = query.includeHidden ? [{ from: 0, through: asOfSeq }] : shown.ranges
+  const kept = async (limit: number): Promise<MessageRow[]> => {
+    const rows = await connection.query<StoredMessage>(ascending ? ascendingSql : descendingSql, [
+      transcriptVersion,
+      session.sid,
+      behind,
+      limit,
+      Math.min(keptSeq, asOfSeq),
+      `{${ranges.map(({ from }) => from).join(',')}}`,
+      `{${ranges.map(({ through }) => through).join(',')}}`,
+      query.includeHidden ? '' : [...shown.except].join(' '),
+    ])
+    return rows.map(messageRow).map((row) => tail.view.messages.get(row.messageId) ?? row)
+  }
+  const rows = ascending
+    ? [...(await kept(wanted)), ...added]
+    : [...added, ...(added.length < wanted ? await kept(wanted - added.length) : [])]
+  return rows.slice(0, wanted)
+}
+
+const keptSql = `select ${messageColumns} from stemma.transcript_message m
+  where version = $1 and sid = $2 and place is not null and place <= $5
+    and exists (select from unnest($6::text::bigint[], $7::text::bigint[]) r(f, t)
+      where m.place between r.f and r.t)
+    and not message_id = any (string_to_array($8, ' '))`
+const ascendingSql = `${keptSql} and place > $3 order by place limit $4`
+const descendingSql = `${keptSql} and place < $3 order by place desc limit $4`
+
+/** Messages as they are given out: with their parts, and as they were at the transcript's seq. */
+export const withParts = async (
+  connection: Connection,
+  source: Transcript,
+  rows: readonly MessageRow[],
+  includeHidden: boolean,
+): Promise<Message[]> => {
+  const { session, tail, asOfSeq, shown } = source
+  const later = rows.filter((row) => row.lastSeq > asOfSeq)
+  const refolded =
+    later.length > 0 ? await refoldAt(connection, session.sid, later, asOfSeq) : undefined
+  const ids = rows.filter((row) => row.lastSeq <= asOfSeq).map((row) => row.messageId)
+  const parts = new Map<string, PartRow[]>()
+  const add = (part: PartRow): void => {
+    const list = parts.get(part.messageId)
+    if (list) list.push(part)
+    else parts.set(part.messageId, [part])
+  }
+  const wanted = new Set(ids)
+  const changed = tail.view.parts
+  for (const part of await readPartsOf(connection, session.sid, ids)) {
+    if (!changed.has(partKey(part.messageId, part.attempt, part.partId))) add(part)
+  }
+  for (const part of changed.values()) if (wanted.has(part.messageId)) add(part)
+  for (const part of refolded?.parts.values() ?? []) add(part)
+  return rows.flatMap((row) => {
+    const current = row.lastSeq > asOfSeq ? refolded?.messages.get(row.messageId) : row
+    if (!current) return []
+    const hidden = !isShown(shown, current)
+    return [
+      toMessage(session.sessionId, current, parts.get(row.messageId) ?? [], {
+        includeHidden,
+        hidden,
+      }),
+    ]
+  })
+}
