@@ -29,7 +29,8 @@ export const Input = reply({
   text: admitted.text,
   files: admitted.files,
   expectedTurnId: admitted.expectedTurnId,
-  createdAt: Type.String({ format: 'date-time' }),
+  status: Type.Literal('waiting'),
+  admittedAt: Type.String({ format: 'date-time' }),
 })
 export type Input = Static<typeof Input>
 

@@ -27,8 +27,6 @@ export const ListMessages = strict({
   atSeq: Type.Optional(AtSeq),
 })
 
-export const ReadContext = strict({ atSeq: Type.Optional(AtSeq) })
-
 const answered = requestEvents['request.answered'].data.properties
 const called = partEvents['tool.called'].data.properties
 const settled = partEvents['tool.settled'].data.properties

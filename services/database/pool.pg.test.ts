@@ -1,11 +1,10 @@
 import t from 'tap'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCutProxy } from '../../test/harness/cut-proxy.ts'
-import { openTestDatabase } from '../../test/harness/database.ts'
+import { endpointOf, openCutProxy } from '../../test/harness/cut-proxy.ts'
+import { openTestDatabase, type TestDatabase } from '../../test/harness/database.ts'
+import { startTestServer } from '../../test/harness/test-server.ts'
 import { openPool } from './pool.ts'
-
-const endpoint = (url: string) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })
 
 t.test('more callers than connections are all served, none twice at once', async (t) => {
   await using database = await openTestDatabase({ empty: true, max: 3 })
@@ -39,32 +38,35 @@ t.test('who waits too long for a connection is refused as overloaded', async (t)
   t.equal(await database.pool.use(() => Promise.resolve('free')), 'free')
 })
 
-t.test('a server that is away refuses its callers in time, and is found when it is back', async (t) => {
-  await using database = await openTestDatabase({ empty: true })
-  await using proxy = await openCutProxy({ to: endpoint(database.url) })
-  await using pool = openPool({
-    url: proxy.url(database.url),
-    max: 4,
-    applicationName: 'stemma-test',
-    acquireTimeoutMs: 700,
-  })
-  const ask = () => pool.use((one) => one.query('select 1 as n'))
-  t.strictSame(await ask(), [{ n: 1 }])
-  proxy.refuse(true)
-  proxy.cutAll()
-  await sleep(20)
-  const refused = await Promise.allSettled(Array.from({ length: 20 }, ask))
-  t.ok(refused.every((one) => one.status === 'rejected'))
-  await t.rejects(ask(), { name: 'Refusal', code: 'overloaded' })
-  proxy.refuse(false)
-  t.strictSame(await pool.use((one) => one.query('select 1 as n'), { acquireTimeoutMs: 5_000 }), [
-    { n: 1 },
-  ])
-})
+t.test(
+  'a server that is away refuses its callers in time, and is found when it is back',
+  async (t) => {
+    await using database = await openTestDatabase({ empty: true })
+    await using proxy = await openCutProxy({ to: endpointOf(database.url) })
+    await using pool = openPool({
+      url: proxy.url(database.url),
+      max: 4,
+      applicationName: 'stemma-test',
+      acquireTimeoutMs: 700,
+    })
+    const ask = () => pool.use((one) => one.query('select 1 as n'))
+    t.strictSame(await ask(), [{ n: 1 }])
+    proxy.refuse(true)
+    proxy.cutAll()
+    await sleep(20)
+    const refused = await Promise.allSettled(Array.from({ length: 20 }, ask))
+    t.ok(refused.every((one) => one.status === 'rejected'))
+    await t.rejects(ask(), { name: 'Refusal', code: 'overloaded' })
+    proxy.refuse(false)
+    t.strictSame(await pool.use((one) => one.query('select 1 as n'), { acquireTimeoutMs: 5_000 }), [
+      { n: 1 },
+    ])
+  },
+)
 
 t.test('a short absence of the server is waited out', async (t) => {
   await using database = await openTestDatabase({ empty: true })
-  await using proxy = await openCutProxy({ to: endpoint(database.url) })
+  await using proxy = await openCutProxy({ to: endpointOf(database.url) })
   const url = proxy.url(database.url)
   await using pool = openPool({ url, max: 4, applicationName: 'stemma-test' })
   proxy.refuse(true)
@@ -107,44 +109,57 @@ t.test('a wrong password is told at once', async (t) => {
   )
 })
 
-t.test('a statement left running when the work is over does not reach the next borrower', async (t) => {
-  await using database = await openTestDatabase({ empty: true, max: 1 })
-  let left: Promise<unknown> | undefined
-  await database.pool.use(async (connection) => {
-    left = connection.query('select pg_sleep(5)').catch((error: Error) => error.name)
-  })
-  t.strictSame(await database.pool.use((one) => one.query('select 1 as n', [])), [{ n: 1 }])
-  t.equal(await left, 'ConnectionLost')
-})
-
-t.test('another log behind the same address is told once, and old connections are not lent', async (t) => {
-  await using one = await openTestDatabase({ empty: true })
-  await using other = await openTestDatabase({ empty: true })
-  await one.pool.use((admin) => admin.query('create table public.here (n int)'))
-  await using proxy = await openCutProxy({ to: endpoint(one.url) })
-  await using pool = openPool({ url: proxy.url(one.url), max: 4, applicationName: 'stemma-test' })
-  const heard: string[] = []
-  pool.onIncarnation((incarnation) => heard.push(incarnation))
-  const tables = () =>
-    pool.use((connection) =>
-      connection.query(`select count(*)::int as n from pg_tables where tablename = 'here'`),
-    )
-  // Two connections, so that one of the old log is idle when the new one appears.
-  await Promise.all([tables(), tables()])
-  const before = pool.incarnation
-  t.strictSame(heard, [])
-  await one.pool.use((admin) => admin.query(`alter database ${one.name} rename to ${one.name}_old`, undefined)).catch(() => {})
-  await renameOver(one, other)
-  await pool.use(async () => {
-    await pool.use(async () => {
-      await pool.use((third) => third.query('select 1'))
+t.test(
+  'a statement left running when the work is over does not reach the next borrower',
+  async (t) => {
+    await using database = await openTestDatabase({ empty: true, max: 1 })
+    let left: Promise<unknown> | undefined
+    await database.pool.use(async (connection) => {
+      left = connection.query('select pg_sleep(5)').catch((error: Error) => error.name)
     })
+    t.strictSame(await database.pool.use((one) => one.query('select 1 as n', [])), [{ n: 1 }])
+    t.equal(await left, 'ConnectionLost')
+  },
+)
+
+t.test(
+  'another log behind the same address is told once, and old connections are not lent',
+  async (t) => {
+    await using database = await openTestDatabase({ empty: true })
+    const other = await startTestServer()
+    t.teardown(() => other.kill())
+    await makeTwin(database, other.url)
+    await using proxy = await openCutProxy({ to: endpointOf(database.url) })
+    const url = proxy.url(database.url)
+    await using pool = openPool({ url, max: 4, applicationName: 'stemma-test' })
+    const heard: string[] = []
+    pool.onIncarnation((incarnation) => heard.push(incarnation))
+    const whose = () =>
+      pool.use(async (connection) => {
+        const [row] = await connection.query<{ id: string }>(
+          'select system_identifier::text as id from pg_control_system()',
+        )
+        return row!.id
+      })
+    // Two connections: one is still idle, and one is lent, when the new log appears.
+    const [before] = await Promise.all([whose(), whose()])
+    t.strictSame(heard, [])
+    proxy.lead(endpointOf(other.url))
+    await pool.use(() => pool.use(() => pool.use(() => Promise.resolve())))
+    t.strictSame(heard, [pool.incarnation])
+    for (let n = 0; n < 6; n += 1) t.not(await whose(), before)
+    t.equal(heard.length, 1)
+  },
+)
+
+/** A database of the same name and password on the other server, as a restored copy would be. */
+const makeTwin = async (database: TestDatabase, other: string): Promise<void> => {
+  await using pool = openPool({ url: other, max: 1, applicationName: 'stemma-test' })
+  await pool.use(async (admin) => {
+    await admin.query(`create database ${database.name}`)
+    await admin.query(`alter role stemma password '${new URL(database.url).password}'`)
   })
-  t.equal(heard.length, 1)
-  t.equal(heard[0], pool.incarnation)
-  t.not(pool.incarnation, before)
-  for (let n = 0; n < 6; n += 1) t.strictSame(await tables(), [{ n: 0 }])
-})
+}
 
 t.test('a pool that is closed refuses, and lets what was lent come back first', async (t) => {
   await using database = await openTestDatabase({ empty: true, max: 1 })

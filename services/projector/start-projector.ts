@@ -3,7 +3,7 @@ import { transcriptVersion } from '../../projections/transcript/rows.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Log } from '../log/open-log.ts'
 import { projectSessions } from './project-sessions.ts'
-import { projectTranscript } from './project-transcript.ts'
+import { build, projectTranscript } from './project-transcript.ts'
 
 export type Projector = AsyncDisposable & {
   /** Asks for a session's transcript to be written soon. */
@@ -114,6 +114,7 @@ export const startProjector = (deps: {
             transcriptVersion,
             after,
             sweepSize,
+            build,
           ]),
         )
         for (const { sid, behind } of left) if (!waiting.has(sid)) note(sid, behind)
@@ -140,5 +141,5 @@ export const startProjector = (deps: {
 // Left behind by at least a page of reads, or for good by a server that died.
 const sweepSql = `select s.sid, s.head - coalesce(p.seq, 0) as behind
   from stemma.session s left join stemma.transcript_progress p on p.version = $1 and p.sid = s.sid
-  where s.sid > $2 and s.head > coalesce(p.seq, 0) and p.stalled_seq is null
+  where s.sid > $2 and s.head > coalesce(p.seq, 0) and (p.stalled_seq is null or p.tried_build is distinct from $4)
   order by s.sid limit $3`

@@ -1,6 +1,6 @@
 import { fold } from '../../projections/transcript/fold.ts'
 import { partKey } from '../../projections/transcript/rows.ts'
-import { touches } from '../../projections/transcript/touches.ts'
+import { touches, type Touched } from '../../projections/transcript/touches.ts'
 import { emptyView, type TranscriptView } from '../../projections/transcript/view.ts'
 import type { StoredEvent } from '../../schema/events/envelope.ts'
 import type { Connection } from '../database/connection.ts'
@@ -65,7 +65,8 @@ export const loadTouched = async (
   const messageIds = new Set<string>()
   const parts = new Map<string, { messageId: string; partId: string }>()
   for (const event of events) {
-    const touched = touches(event, view.progress)
+    const touched = touchesOf(event, view)
+    if (!touched) break
     for (const id of touched.messageIds) if (!view.messages.has(id)) messageIds.add(id)
     for (const part of touched.parts) parts.set(partKey(part.messageId, 0, part.partId), part)
   }
@@ -75,5 +76,14 @@ export const loadTouched = async (
   for (const row of await readPartRows(connection, sid, [...parts.values()])) {
     const key = partKey(row.messageId, row.attempt, row.partId)
     if (!view.parts.has(key)) view.parts.set(key, row)
+  }
+}
+
+/** Undefined for an event that cannot be read: the fold will say so, and go no further. */
+const touchesOf = (event: StoredEvent, view: TranscriptView): Touched | undefined => {
+  try {
+    return touches(event, view.progress)
+  } catch {
+    return undefined
   }
 }

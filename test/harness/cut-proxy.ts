@@ -30,17 +30,26 @@ export type CutProxy = AsyncDisposable & {
   cutAll(): void
   /** While true, who connects is cut at once. */
   refuse(refusing: boolean): void
+  /** Where new connections go from now on; those that are open stay. */
+  lead(to: Endpoint): void
   /** Connections that are open now. */
   readonly connections: number
 }
 
 type Armed = CutRule & { left: number; done(): void }
 
-export const openCutProxy = async (options: {
-  readonly to: { readonly host: string; readonly port: number }
-}): Promise<CutProxy> => {
+export type Endpoint = { readonly host: string; readonly port: number }
+
+/** Where a database's url leads. */
+export const endpointOf = (database: string): Endpoint => {
+  const { hostname, port } = new URL(database)
+  return { host: hostname, port: Number(port) }
+}
+
+export const openCutProxy = async (options: { readonly to: Endpoint }): Promise<CutProxy> => {
   const lines = new Set<Line>()
   const rules = new Set<Armed>()
+  let { to } = options
   let refusing = false
 
   const take = (sql: string): Armed | undefined => {
@@ -59,7 +68,7 @@ export const openCutProxy = async (options: {
       client.destroy()
       return
     }
-    const line = join(client, connect(options.to), take)
+    const line = join(client, connect(to), take)
     lines.add(line)
     client.on('close', () => lines.delete(line))
   })
@@ -80,6 +89,9 @@ export const openCutProxy = async (options: {
     },
     refuse: (yes) => {
       refusing = yes
+    },
+    lead: (there) => {
+      to = there
     },
     get connections() {
       return lines.size

@@ -19,6 +19,8 @@ import type { KnownEvent } from '../../services/log/rules/find-duplicates.ts'
 export type Rehearsal = {
   session: Decidable
   readonly log: DecidedEvent[]
+  /** The commands that were accepted, to be repeated on a real log. */
+  readonly acts: Act[]
   /** Decides with everything looked up, as the careful way does, and keeps what is accepted. */
   run(act: Act & CommandOptions): Decision
   accept(act: Act & CommandOptions): Extract<Decision, { kind: 'accepted' }>
@@ -31,6 +33,7 @@ export const rehearse = (): Rehearsal => {
   const names = new Map<string, NameFact>()
   const known = new Map<string, KnownEvent>()
   const log: DecidedEvent[] = []
+  const acts: Act[] = []
   let last: readonly DecidedEvent[] = []
 
   // A map that has looked everything up.
@@ -49,6 +52,7 @@ export const rehearse = (): Rehearsal => {
   const rehearsal: Rehearsal = {
     session: absentSession,
     log,
+    acts,
     get last() {
       return last
     },
@@ -61,6 +65,7 @@ export const rehearse = (): Rehearsal => {
       }
       for (const event of decision.events) known.set(event.eventId, event)
       log.push(...decision.events)
+      acts.push(act)
       last = decision.events
       rehearsal.session = { sid: 1, ...decision.next }
       return decision
