@@ -38,6 +38,8 @@ export const invalidCursor = (
 const checksum = ({ route, tenant, sessionId, filters }: CursorScope, text: string): Buffer => {
   const set = Object.entries(filters).filter(([, value]) => value !== undefined)
   const scope = [route, tenant, sessionId ?? null, set.toSorted(([a], [b]) => (a < b ? -1 : 1))]
-  const digest = createHash('sha256').update(`${JSON.stringify(scope)}\n${text}`).digest()
+  const digest = createHash('sha256')
+    .update(`${JSON.stringify(scope)}\n${text}`)
+    .digest()
   return digest.subarray(0, checksumBytes)
 }

@@ -43,7 +43,7 @@ const patienceMs = 3_000
 /** A failure as old as this belongs to another outage. */
 const forgetFailureMs = 15_000
 const shortestBackoffMs = 50
-const longestBackoffMs = 1_000
+const longestBackoffMs = 250
 /** How long disposing waits for connections that are still lent. */
 const drainMs = 5_000
 

@@ -123,7 +123,7 @@ export const createGroupCommit = (deps: {
         queues.ready(queue)
         continue
       }
-      if (queue.lost >= 2) {
+      if (queue.lost >= 2 || queue.locked) {
         void carefully(queue)
         continue
       }
@@ -199,7 +199,8 @@ export const createGroupCommit = (deps: {
           return
         }
         queue.session = undefined
-        queue.lost = outcome === 'conflict' ? queue.lost + 1 : 2
+        if (outcome === 'conflict') queue.lost += 1
+        else queue.locked = true
         queues.giveBack(
           queue,
           share.commands.map(({ pending }) => pending),
@@ -251,6 +252,7 @@ export const createGroupCommit = (deps: {
     const commands = queues.busy(queue, count)
     const lost = queue.lost
     queue.lost = 0
+    queue.locked = false
     for (const pending of commands) {
       try {
         const { outcome, session } = await runCarefully(pool, pending, lost)

@@ -10,6 +10,8 @@ export type SessionQueue = {
   session: Decidable | undefined
   /** Compares lost in a row. */
   lost: number
+  /** Whether somebody held its row at the last try. */
+  locked: boolean
   /** Whether commands of it are under way: then no other goes out. */
   active: boolean
 }
@@ -48,6 +50,7 @@ export const createSessionQueues = (cachedSessions: number): SessionQueues => {
         waiting: [],
         session: undefined,
         lost: 0,
+        locked: false,
         active: false,
       }
     }

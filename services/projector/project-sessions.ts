@@ -1,4 +1,5 @@
 import { sessionsVersion } from '../../projections/sessions/session-info.ts'
+import { plainText } from '../../projections/sessions/plain-text.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
@@ -84,10 +85,6 @@ const writeSql = `insert into stemma.session_info as s
       deleted = excluded.deleted, project = excluded.project, parent = excluded.parent,
       title = excluded.title, data = excluded.data
     where s.seq < excluded.seq`
-
-/** For columns of text: what they cannot hold, and the separator, replaced. The content keeps it. */
-const plainText = (text: string): string =>
-  text.toWellFormed().replaceAll('\0', '\ufffd').replaceAll(separator, '\ufffd').slice(0, 2_000)
 
 const texts = (list: readonly string[]): string => list.join(separator)
 

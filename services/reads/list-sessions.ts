@@ -1,5 +1,8 @@
 import { sessionsVersion, type SessionInfo } from '../../projections/sessions/session-info.ts'
+import { sql } from 'kysely'
+import { plainText } from '../../projections/sessions/plain-text.ts'
 import type { Connection } from '../database/connection.ts'
+import { kyselyOn } from '../database/kysely-dialect.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { readHorizon } from '../log/read-horizon.ts'
@@ -122,14 +125,7 @@ const readBatch = async (
 ): Promise<Batch> => {
   const size = Math.min(batchSize, query.limit + 1)
   const newer = newerThan(cursor, overlay)
-  const kept = await connection.query<KeptRow>(sqlOf(cursor), [
-    sessionsVersion,
-    query.tenant,
-    cursor.order === 'created' ? cursor.sid : cursor.touched,
-    cursor.order === 'updated' && cursor.phase === 1 ? cursor.began : Number.MAX_SAFE_INTEGER,
-    `{${[...overlay.keys()].join(',')}}`,
-    size,
-  ])
+  const kept = await readKept(connection, query, cursor, [...overlay.keys()], size)
   const merged = [...newer, ...kept.map(({ sid, touched }) => ({ sid, touched }))]
     .toSorted((a, b) => compare(cursor, a, b))
     .slice(0, size)
@@ -143,14 +139,51 @@ const readBatch = async (
 
 type KeptRow = { sid: number; touched: number }
 
-const keptSql = `select sid, touched from stemma.session_info
-  where version = $1 and tenant = $2 and not deleted and not sid = any ($5::text::bigint[])`
-const createdSql = `${keptSql} and sid < $3 and $4::bigint > 0 order by sid desc limit $6`
-const unchangedSql = `${keptSql} and touched < $3 and touched <= $4 order by touched desc limit $6`
-const changedSql = `${keptSql} and touched > $3 and touched <= $4 order by touched limit $6`
+/** The kept rows of the walk, but for the sessions that have changed since they were written. */
+const readKept = (
+  connection: Connection,
+  query: SessionsQuery,
+  cursor: SessionsCursor,
+  changed: readonly number[],
+  limit: number,
+): Promise<KeptRow[]> => {
+  let rows = kyselyOn<SessionTables>(connection)
+    .selectFrom('stemma.session_info')
+    .select(['sid', 'touched'])
+    .where('version', '=', sessionsVersion)
+    .where('tenant', '=', query.tenant)
+    .where('deleted', '=', false)
+    .where('archived', '=', query.status === 'archived')
+    .limit(limit)
+  if (changed.length > 0) {
+    rows = rows.where(sql<boolean>`sid <> all (${`{${changed.join(',')}}`}::text::bigint[])`)
+  }
+  if (query.project !== undefined) rows = rows.where('project', '=', plainText(query.project))
+  if (query.parent !== undefined) rows = rows.where('parent', '=', query.parent)
+  if (cursor.order === 'created') {
+    return rows.where('sid', '<', cursor.sid).orderBy('sid', 'desc').execute()
+  }
+  return cursor.phase === 1
+    ? rows
+        .where('touched', '<', cursor.touched)
+        .where('touched', '<=', cursor.began)
+        .orderBy('touched', 'desc')
+        .execute()
+    : rows.where('touched', '>', cursor.touched).orderBy('touched').execute()
+}
 
-const sqlOf = (cursor: SessionsCursor): string =>
-  cursor.order === 'created' ? createdSql : cursor.phase === 1 ? unchangedSql : changedSql
+type SessionTables = {
+  'stemma.session_info': {
+    version: number
+    sid: number
+    tenant: number
+    touched: number
+    archived: boolean
+    deleted: boolean
+    project: string | null
+    parent: string | null
+  }
+}
 
 const newerThan = (cursor: SessionsCursor, overlay: ReadonlyMap<number, number>): KeptRow[] =>
   [...overlay]

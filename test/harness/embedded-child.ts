@@ -28,7 +28,7 @@ export const spawnEmbedded = (
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
-  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<string> => {
     const line: IteratorResult<string> = await lines.next()
     if (line.done) throw new Error('the child has ended')
@@ -44,7 +44,7 @@ export const spawnEmbedded = (
     process: child,
     started,
     stop: async () => {
-      child.stdin!.write('stop\n')
+      child.stdin.write('stop\n')
       const outcome = await next()
       await exited
       return outcome
@@ -59,10 +59,10 @@ export const spawnEmbedded = (
 /** The child's side: starts, says so in a line, and stops when it is told to. */
 const run = async (dataDir: string): Promise<void> => {
   const lines: string[] = []
-  const { stop, ...started } = await startEmbedded({ dataDir, log: (line) => lines.push(line) })
-  console.log(JSON.stringify({ ...started, lines }))
+  const server = await startEmbedded({ dataDir, log: (line) => lines.push(line) })
+  console.log(JSON.stringify({ ...server, lines }))
   await once(process.stdin, 'data')
-  console.log(await stop())
+  console.log(await server.stop())
   process.exit(0)
 }
 

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process'
 import { mkdtempSync, chmodSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { startEmbedded, type Embedded } from '../../services/database/embedded/start-embedded.ts'
-import { processStart } from '../../services/database/embedded/process-alive.ts'
+import { endServer } from './end-server.ts'
 
 /** A PostgreSQL server for tests, in a temporary directory of its own. */
 export type TestServer = {
@@ -10,7 +12,6 @@ export type TestServer = {
   readonly url: string
   readonly version: string
   readonly pid: number
-  readonly log: string
   /** Ends the server by its process number, and removes its files. May be called at exit: it blocks. */
   kill(): void
 }
@@ -33,19 +34,23 @@ export const startTestServer = async (): Promise<TestServer> => {
     rmSync(dataDir, { recursive: true, force: true })
     throw error
   }
+  const folders = [...new Set([dataDir, embedded.dataDir])]
+  const watcher = spawn(process.execPath, [watcherFile, String(embedded.pid), ...folders], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  watcher.unref()
   return {
     url: embedded.url,
     version: embedded.version,
     pid: embedded.pid,
-    log: join(embedded.dataDir, 'postgres.log'),
-    kill: () => {
-      end(embedded.pid)
-      for (const dir of new Set([dataDir, embedded.dataDir])) {
-        rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
-      }
-    },
+    kill: () => endServer(embedded.pid, folders),
   }
 }
+
+/** Ends the server even if this process is killed: it waits for the end of its standard input. */
+const watcherFile = fileURLToPath(new URL('end-with-parent.ts', import.meta.url))
 
 /** The url of the server that `test/run.ts` started, or of one of this process alone. */
 export const testServerUrl = (): Promise<string> => {
@@ -59,16 +64,5 @@ let own: Promise<string> | undefined
 const startOwn = async (): Promise<string> => {
   const server = await startTestServer()
   process.once('exit', () => server.kill())
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   return server.url
-}
-
-/** Nothing of a test's server is worth a clean shutdown. */
-const end = (pid: number): void => {
-  const start = processStart(pid)
-  if (start === undefined) return
-  process.kill(pid, 'SIGQUIT')
-  for (let waits = 0; waits < 500 && processStart(pid) === start; waits += 1) {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
-  }
 }

@@ -23,7 +23,9 @@ export const problemOf = (
       status,
       detail: refusal.message,
       code,
-      ...(faults.length > 0 && { errors: faults.map(({ pointer, detail }) => ({ pointer, detail })) }),
+      ...(faults.length > 0 && {
+        errors: faults.map(({ pointer, detail }) => ({ pointer, detail })),
+      }),
     },
   }
 }

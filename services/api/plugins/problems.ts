@@ -5,7 +5,11 @@ import { problemOf, retryAfter } from './problem-of.ts'
 
 export const problemType = 'application/problem+json'
 
-type Request = { readonly method: string; readonly id: string; readonly raw: { readonly url?: string | undefined } }
+type Request = {
+  readonly method: string
+  readonly id: string
+  readonly raw: { readonly url?: string | undefined }
+}
 type Reply = {
   code(status: number): unknown
   header(name: string, value: string): unknown

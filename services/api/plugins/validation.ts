@@ -23,9 +23,7 @@ export const addValidation = (app: App): void => {
         if (malformedQuery in (value as object)) return { error: refuseEncoding() }
         for (const name of integers) toInteger(value as Record<string, unknown>, name)
       }
-      return validate(value)
-        ? { value }
-        : { error: refuse(httpPart, validate.errors ?? []) }
+      return validate(value) ? { value } : { error: refuse(httpPart, validate.errors ?? []) }
     }
   })
   app.setSerializerCompiler(() => JSON.stringify)
@@ -56,7 +54,8 @@ type CodedFault = Fault & { readonly code: ErrorCode }
 const refuse = (part: string, errors: readonly ErrorObject[]): Refusal => {
   const faults = withoutBranches(errors).map((error) => faultOf(part, error))
   const first = faults[0]!
-  const what = part === 'querystring' ? 'the query string' : part === 'params' ? 'the path' : 'the body'
+  const what =
+    part === 'querystring' ? 'the query string' : part === 'params' ? 'the path' : 'the body'
   const more = faults.length > 1 ? `, and ${faults.length - 1} more places are wrong` : ''
   const place = first.pointer === '' ? what : `${what} at ${first.pointer}`
   return new Refusal(first.code, `${place} ${first.detail}${more}`, {
