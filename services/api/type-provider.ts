@@ -12,7 +12,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Scope } from './plugins/principal.ts'
 
 /** Gives handlers the types of what their schemas let through. */
-interface TypeBoxProvider extends FastifyTypeProvider {
+export interface TypeBoxProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   readonly serializer: unknown
 }

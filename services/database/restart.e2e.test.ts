@@ -21,7 +21,12 @@ for (const [how, signal] of [
     using dataDir = openDataDir()
     const options = { dataDir: dataDir.path, log: () => {} }
     let server = await startEmbedded(options)
-    const pool = openPool({ url: server.url, max: 6, applicationName: 'stemma-test' })
+    const pool = openPool({
+      url: server.url,
+      max: 6,
+      applicationName: 'stemma-test',
+      acquireTimeoutMs: 5_000,
+    })
     await pool.use((one) => one.query('create table public.probe (n int primary key)'))
     const incarnation = pool.incarnation
     const acknowledged: number[] = []

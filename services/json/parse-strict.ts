@@ -19,7 +19,8 @@ export const parseStrict = (body: Buffer | string): unknown => {
     value = JSON.parse(text)
   } catch (error) {
     // The engine's message quotes the text; the place is all that is passed on.
-    const place = error instanceof SyntaxError ? /position (\d+)/.exec(error.message)?.[1] : undefined
+    const place =
+      error instanceof SyntaxError ? /position (\d+)/.exec(error.message)?.[1] : undefined
     throw refuse('', place === undefined ? 'is not JSON' : `is not JSON at character ${place}`)
   }
   scan(text)

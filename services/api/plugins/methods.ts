@@ -14,7 +14,7 @@ export const collectMethods = (app: App): { readonly addOthers: () => void } => 
   })
   return {
     addOthers: () => {
-      for (const [url, methods] of [...taken]) {
+      for (const [url, methods] of taken) {
         const allow = [...methods, 'OPTIONS'].toSorted().join(', ')
         const others = app.supportedMethods.filter((m) => !methods.has(m) && m !== 'OPTIONS')
         app.route({

@@ -1,4 +1,4 @@
-import { errorTable, Refusal, type ErrorCode } from '../../../schema/errors.ts'
+import { errorTable, Refusal } from '../../../schema/errors.ts'
 import type { Problem } from '../../../schema/http/problem.ts'
 import { ConnectionLost, DatabaseError } from '../../database/connection.ts'
 
@@ -33,7 +33,7 @@ export const problemOf = (
 /** When to come back after a 429 or 503, in seconds. */
 export const retryAfter = ({ code, status }: Problem): number | undefined => {
   if (status !== 429 && status !== 503) return undefined
-  return errorTable[code as ErrorCode].retry ? 1 : 60
+  return errorTable[code].retry ? 1 : 60
 }
 
 const internal = (cause: unknown): Refusal =>

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../../schema/errors.ts'
 import { parseStrict } from '../../json/parse-strict.ts'
 import type { App } from '../type-provider.ts'
@@ -8,14 +9,14 @@ import type { App } from '../type-provider.ts'
  */
 export const addStrictJson = (app: App): void => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request, body) =>
+  app.addContentTypeParser('application/json', asBuffer, async (request: Request, body: Buffer) =>
     parse(request.headers, body),
   )
   // The media type of RFC 7396.
   app.addContentTypeParser(
     'application/merge-patch+json',
-    { parseAs: 'buffer' },
-    async (request, body) => {
+    asBuffer,
+    async (request: Request, body: Buffer) => {
       if (request.method !== 'PATCH') throw unsupported('is for PATCH alone')
       return parse(request.headers, body)
     },
@@ -27,9 +28,11 @@ export const addStrictJson = (app: App): void => {
   })
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>
+type Request = Pick<FastifyRequest, 'method' | 'headers'>
 
-const parse = (headers: Headers, body: string | Buffer): unknown => {
+const asBuffer = { parseAs: 'buffer' } as const
+
+const parse = (headers: Request['headers'], body: Buffer): unknown => {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(String(headers['content-type']))?.[1]
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
     throw unsupported('must be UTF-8: JSON has no other encoding')

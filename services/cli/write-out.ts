@@ -1,0 +1,14 @@
+/** Writes to standard output, and waits where its reader is slower. */
+export const writeOut = (text: string): Promise<void> =>
+  new Promise((resolve) => {
+    process.stdout.write(text, () => resolve())
+  })
+
+/** JSON for programs; as it may end in a terminal all the same, what could drive one is escaped. */
+export const writeJson = (value: unknown): Promise<void> => writeOut(`${jsonText(value)}\n`)
+
+export const jsonText = (value: unknown): string =>
+  JSON.stringify(value, undefined, 2).replaceAll(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
