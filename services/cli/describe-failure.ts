@@ -31,4 +31,6 @@ const withFaults = (
   head: string,
   faults: readonly { readonly pointer: string; readonly detail: string }[],
 ): string =>
-  [head, ...faults.map(({ pointer, detail }) => visible(`  ${pointer || '/'}: ${detail}`))].join('\n')
+  [head, ...faults.map(({ pointer, detail }) => visible(`  ${pointer || '/'}: ${detail}`))].join(
+    '\n',
+  )

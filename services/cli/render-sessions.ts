@@ -42,9 +42,18 @@ export const renderSessions = (sessions: readonly Row[], view: SessionsView): st
     age: ageOf(session.updatedAt, view.now),
     title: visibleLine(session.title ?? ''),
   }))
-  const idColumns = widest(rows.map(({ id }) => id), 'SESSION')
-  const statusColumns = widest(rows.map(({ status }) => status), 'STATUS')
-  const ageColumns = widest(rows.map(({ age }) => age), 'UPDATED')
+  const idColumns = widest(
+    rows.map(({ id }) => id),
+    'SESSION',
+  )
+  const statusColumns = widest(
+    rows.map(({ status }) => status),
+    'STATUS',
+  )
+  const ageColumns = widest(
+    rows.map(({ age }) => age),
+    'UPDATED',
+  )
   const taken = idColumns + statusColumns + ageColumns + 6
   const titleColumns = Math.max(fewestTitleColumns, view.columns - taken)
   const line = (id: string, status: string, age: string, title: string): string =>

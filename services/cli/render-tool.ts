@@ -65,5 +65,7 @@ const questionLine = (value: unknown): string => {
 
 const outputText = ({ content }: ToolPart): string =>
   (content ?? [])
-    .map((item) => (item.type === 'text' ? item.text : `[file ${item.name ?? item.uri ?? item.mediaType}]`))
+    .map((item) =>
+      item.type === 'text' ? item.text : `[file ${item.name ?? item.uri ?? item.mediaType}]`,
+    )
     .join('\n')

@@ -63,7 +63,12 @@ export const runSessions = async (argv: string[]): Promise<number> => {
 /** So many sessions, over as many pages as that takes. */
 const listSessions = async (
   client: ServiceClient,
-  query: { limit: number; pageLimit: number; order?: string | undefined; search?: string | undefined },
+  query: {
+    limit: number
+    pageLimit: number
+    order?: string | undefined
+    search?: string | undefined
+  },
 ): Promise<{ sessions: SessionReply[]; more: boolean }> => {
   const { limit, pageLimit, ...filters } = query
   const sessions: SessionReply[] = []

@@ -17,11 +17,7 @@ Prints the transcript of a session.
 `
 
 export const runShow = async (argv: string[]): Promise<number> => {
-  const parsed = parseCommand(
-    argv,
-    { full: { type: 'boolean' }, json: { type: 'boolean' } },
-    usage,
-  )
+  const parsed = parseCommand(argv, { full: { type: 'boolean' }, json: { type: 'boolean' } }, usage)
   if (!parsed) return 0
   const [sessionId, ...others] = parsed.positionals
   if (sessionId === undefined || others.length > 0) {

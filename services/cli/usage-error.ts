@@ -13,7 +13,10 @@ export class UsageError extends Error {
 
 type Options = NonNullable<ParseArgsConfig['options']>
 type Parsed<O extends Options> = ReturnType<
-  typeof parseArgs<{ options: O & { help: { type: 'boolean'; short: 'h' } }; allowPositionals: true }>
+  typeof parseArgs<{
+    options: O & { help: { type: 'boolean'; short: 'h' } }
+    allowPositionals: true
+  }>
 >
 
 /**

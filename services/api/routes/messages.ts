@@ -36,15 +36,15 @@ export const addMessageRoutes = (app: App, { pool, settings, onLongTail }: Route
         ...target,
         filters: { order, include, atSeq },
       }
-      const [direction, place] = cursor === undefined ? ['next'] : decodeCursor(scope, cursor)
-      const back = direction === 'previous'
+      const from = cursor === undefined ? undefined : decodeCursor(scope, cursor)
+      const back = from?.[0] === 'previous'
       const page = await readMessages(
         pool,
         target,
         {
           limit,
           order: (order === 'asc') === back ? 'desc' : 'asc',
-          ...(place !== undefined && { after: Number(place) }),
+          ...(from && { after: Number(from[1]) }),
           ...(include && { includeHidden: true }),
           ...(atSeq !== undefined && { atSeq }),
         },
@@ -53,20 +53,16 @@ export const addMessageRoutes = (app: App, { pool, settings, onLongTail }: Route
       // A page that was read backwards is turned, and so are its ends.
       const data = back ? page.data.toReversed() : page.data
       const more = page.next !== undefined
-      const at = (direction: 'next' | 'previous', seq: number | undefined): string | null =>
-        seq === undefined ? null : encodeCursor(scope, [direction, seq])
+      const cursorAt = (direction: 'next' | 'previous', there: boolean): string | null => {
+        const seq = data.at(direction === 'next' ? -1 : 0)?.seq
+        return there && seq !== undefined ? encodeCursor(scope, [direction, seq]) : null
+      }
       setEtag(reply, page.asOfSeq)
       return {
         data,
         cursor: {
-          next: back || more ? at('next', data.at(-1)?.seq) : null,
-          previous: back
-            ? more
-              ? at('previous', data[0]?.seq)
-              : null
-            : cursor === undefined
-              ? null
-              : at('previous', data[0]?.seq),
+          next: cursorAt('next', back || more),
+          previous: cursorAt('previous', back ? more : from !== undefined),
         },
         asOfSeq: page.asOfSeq,
         ...(page.stalled && { stalled: page.stalled }),

@@ -77,7 +77,7 @@ export const addSessionRoutes = (app: App, deps: RouteDeps): void => {
         ...filters,
         ...(cursor !== undefined && { cursor: placeOf(decodeCursor(scope, cursor)) }),
       })
-      const next = page.next ? encodeCursor(scope, Object.values(page.next)) : null
+      const next = page.next ? encodeCursor(scope, membersOf(page.next)) : null
       return { data: page.data, cursor: { next, previous: null } }
     },
   )
@@ -115,11 +115,15 @@ export const addSessionRoutes = (app: App, deps: RouteDeps): void => {
   )
 }
 
-/** Cursors are the members of a place in the list, in their order. */
-const placeOf = ([order, ...rest]: readonly (string | number)[]): SessionsCursor => {
-  const [a, b, c] = rest as [number, number, number]
-  if (order === 'created') return { order, sid: a }
-  return a === 1
-    ? { order: 'updated', phase: 1, began: b, touched: c }
-    : { order: 'updated', phase: 2, touched: b }
+const membersOf = (at: SessionsCursor): readonly (string | number)[] => {
+  if (at.order === 'created') return ['created', at.sid]
+  return at.phase === 1 ? ['unchanged', at.began, at.touched] : ['changed', at.touched]
+}
+
+const placeOf = ([walk, ...members]: readonly (string | number)[]): SessionsCursor => {
+  const [a, b] = members as [number, number]
+  if (walk === 'created') return { order: 'created', sid: a }
+  return walk === 'unchanged'
+    ? { order: 'updated', phase: 1, began: a, touched: b }
+    : { order: 'updated', phase: 2, touched: a }
 }

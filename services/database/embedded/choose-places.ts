@@ -42,7 +42,7 @@ const chooseRoot = (
   const real = realpathSync(dataDir)
   if (!user || canEnter(real, user)) return real
   const hash = createHash('sha256').update(real).digest('hex').slice(0, 8)
-  const root = join(systemFolder, 'data', `${basename(real)}-${hash}`)
+  const root = join(systemFolder, 'data', `${basename(real).replace(/^\./, '')}-${hash}`)
   mkdirSync(root, { recursive: true, mode: 0o755 })
   log(`the user ${user.name} cannot enter ${real}: the database's files are in ${root}`)
   return root

@@ -1,0 +1,82 @@
+import { fastify } from 'fastify'
+import { Refusal } from '../../schema/errors.ts'
+import { resolveTenant } from '../log/resolve-tenant.ts'
+import type { ApiDeps, RouteDeps } from './deps.ts'
+import { createMetrics } from './metrics.ts'
+import { addOpenApi } from './openapi.ts'
+import { collectMethods } from './plugins/methods.ts'
+import { parseQuery } from './plugins/parse-query.ts'
+import { addPrincipal, loopbackPrincipal } from './plugins/principal.ts'
+import { addProblems, answer, answerUnreadable } from './plugins/problems.ts'
+import { addRequestIds, requestIdOf } from './plugins/request-ids.ts'
+import { addStrictJson } from './plugins/strict-json.ts'
+import { addValidation } from './plugins/validation.ts'
+import { addAllEventRoutes } from './routes/all-events.ts'
+import { addEventRoutes } from './routes/events.ts'
+import { addHealthRoutes } from './routes/health.ts'
+import { addImportRoutes } from './routes/imports.ts'
+import { addInputRoutes } from './routes/inputs.ts'
+import { addMessageRoutes } from './routes/messages.ts'
+import { addSessionStateRoutes } from './routes/session-states.ts'
+import { addSessionRoutes } from './routes/sessions.ts'
+import { addTurnRoutes } from './routes/turns.ts'
+import type { App, TypeBoxProvider } from './type-provider.ts'
+
+/** Node takes 16 KiB of headers: no path is longer, so that every id reaches its check. */
+const longestPath = 16 * 1024
+/** In which a request must have arrived, its body included. */
+const requestTimeoutMs = 300_000
+
+/** Puts the app together; it does not listen. Closing it ends what waits, then the connections. */
+export const buildApp = (deps: ApiDeps): App => {
+  const stopping = new AbortController()
+  const routeDeps: RouteDeps = { ...deps, stopping: stopping.signal }
+  const metrics = createMetrics(deps)
+  const app: App = fastify({
+    logger: false,
+    bodyLimit: deps.settings.maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    genReqId: requestIdOf,
+    routerOptions: { maxParamLength: longestPath, querystringParser: parseQuery },
+    return503OnClosing: false,
+    clientErrorHandler: answerUnreadable,
+    frameworkErrors: (error, request, reply) => answer(error, request, reply, deps.report),
+  }).withTypeProvider<TypeBoxProvider>()
+
+  addRequestIds(app)
+  addProblems(app, deps.report)
+  app.addHook('preClose', async () => stopping.abort())
+  app.addHook('onRequest', async (_request, reply) => {
+    if (!stopping.signal.aborted) return
+    reply.header('connection', 'close')
+    throw new Refusal('overloaded', 'the server is stopping')
+  })
+  addPrincipal(
+    app,
+    deps.authenticate ?? loopbackPrincipal(() => resolveTenant(deps.pool, 'default')),
+  )
+  addStrictJson(app)
+  addValidation(app)
+  app.addHook('onResponse', async (request, reply) =>
+    metrics.answered({
+      method: request.method,
+      route: request.routeOptions.url ?? 'none',
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    }),
+  )
+
+  const methods = collectMethods(app)
+  addOpenApi(app)
+  addHealthRoutes(app, routeDeps, metrics)
+  addSessionRoutes(app, routeDeps)
+  addSessionStateRoutes(app, routeDeps)
+  addEventRoutes(app, routeDeps)
+  addInputRoutes(app, routeDeps)
+  addTurnRoutes(app, routeDeps)
+  addMessageRoutes(app, routeDeps)
+  addAllEventRoutes(app, routeDeps)
+  addImportRoutes(app, routeDeps)
+  methods.addOthers()
+  return app
+}
