@@ -47,7 +47,8 @@ export const runImport = async (argv: string[]): Promise<number> => {
 const namedFiles = async (names: readonly string[]): Promise<string[]> => {
   const files = new Set<string>()
   for (const name of names) {
-    const matches = /[*?[{]/.test(name) ? await Array.fromAsync(glob(name)) : []
+    const matches: string[] = []
+    if (/[*?[{]/.test(name)) for await (const match of glob(name)) matches.push(match)
     for (const file of matches.length > 0 ? matches.toSorted() : [name]) files.add(file)
   }
   return [...files]

@@ -34,7 +34,7 @@ export const parseCommand = <const O extends Options>(
       options: { ...options, help: { type: 'boolean', short: 'h' } },
       allowPositionals: true,
     })
-    if (!parsed.values['help']) return parsed as unknown as Parsed<O>
+    if (!(parsed.values as { help?: boolean }).help) return parsed
     process.stdout.write(usage)
     return undefined
   } catch (error) {

@@ -75,21 +75,21 @@ export const openPool = (options: PoolOptions): Pool => {
   const open = async (): Promise<void> => {
     opening += 1
     let opened: OpenConnection | undefined
+    let failure: unknown
     try {
-      const connection = await connect(settings, () => opened && forget(opened))
-      opened = connection
-      opening -= 1
-      failingSince = undefined
-      backoffMs = 0
-      admit(connection)
+      opened = await connect(settings, () => opened && forget(opened))
     } catch (error) {
-      opening -= 1
-      failed(error)
+      failure = error
     }
+    opening -= 1
+    if (opened) admit(opened)
+    else failed(failure)
     grow()
   }
 
   const admit = (connection: OpenConnection): void => {
+    failingSince = undefined
+    backoffMs = 0
     const before = incarnation
     incarnation = connection.incarnation
     if (before !== undefined && before !== incarnation) {

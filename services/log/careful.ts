@@ -13,8 +13,11 @@ import { decide, type Decidable, type Decision } from './rules/decide.ts'
 export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }
 
 const uniqueViolation = '23505'
-/** Another holds the row for longer than we wait; deadlock; serialisation: decided again. */
-const tryAgain: ReadonlySet<string> = new Set(['55P03', '40P01', '40001'])
+/**
+ * Another holds the row for longer than we wait; deadlock; serialisation; a transaction that ended
+ * with an id that was taken: decided again.
+ */
+const tryAgain: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '25P02'])
 const lockTimeoutMs = 2_000
 
 /**

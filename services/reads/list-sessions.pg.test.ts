@@ -102,7 +102,7 @@ t.test(
     for (const projected of [false, true]) {
       if (projected) await projectSessions(pool)
       else {
-        await log.execute({ tenant: 1, sessionId: 'run', ...startTurn('trn_1') } as never)
+        await log.execute({ tenant: 1, sessionId: 'run', ...startTurn('trn_1') })
         await log.execute({
           tenant: 1,
           sessionId: 'old',

@@ -74,11 +74,11 @@ t.test(
       const rehearsal = randomSession(seeded(seed), 6)
       const half = Math.floor(rehearsal.acts.length / 2)
       const session = () => database.pool.use((connection) => readSession(connection, target))
-      await play(log, { ...rehearsal, acts: rehearsal.acts.slice(0, half) } as Rehearsal)
+      await play(log, { ...rehearsal, acts: rehearsal.acts.slice(0, half) })
       for (const stage of ['never projected', 'half projected', 'all projected']) {
         if (stage === 'half projected') {
           await projectTranscript(database.pool, (await session())!.sid)
-          await play(log, { ...rehearsal, acts: rehearsal.acts.slice(half) } as Rehearsal)
+          await play(log, { ...rehearsal, acts: rehearsal.acts.slice(half) })
         }
         if (stage === 'all projected')
           await projectTranscript(database.pool, (await session())!.sid)

@@ -42,7 +42,10 @@ export const takeContent = (members: Members): Content => {
   const given = members.peek('content')
   if (!Array.isArray(given)) return []
   const content = given.flatMap((item: unknown) => contentItem(item) ?? [])
-  if (content.length === given.length) members.any('content')
+  const whole = given.every((item: unknown) =>
+    hasOnly(item, ['type', 'text', 'uri', 'mime', 'name']),
+  )
+  if (whole && content.length === given.length) members.any('content')
   return content
 }
 
@@ -51,26 +54,26 @@ type File = NonNullable<EventData<'input.admitted'>['files']>[number]
 export const takeFiles = (prompt: Members): File[] => {
   const given = prompt.peek('files')
   if (!Array.isArray(given)) return []
-  const files = given.flatMap((item: unknown) => fileItem(item, ['uri', 'mime', 'name']) ?? [])
-  if (files.length === given.length) prompt.any('files')
+  const files = given.flatMap((item: unknown) => fileItem(item) ?? [])
+  const whole = given.every((item: unknown) => hasOnly(item, ['uri', 'mime', 'name']))
+  if (whole && files.length === given.length) prompt.any('files')
   return files
 }
 
 const contentItem = (item: unknown): Content[number] | undefined => {
-  if (isRecord(item) && item['type'] === 'text' && isText(item['text'])) {
-    return hasOnly(item, ['type', 'text']) ? { type: 'text', text: item['text'] } : undefined
-  }
-  return isRecord(item) && item['type'] === 'file'
-    ? fileItem(item, ['type', 'uri', 'mime', 'name'])
-    : undefined
+  if (!isRecord(item)) return undefined
+  if (item['type'] === 'file') return fileItem(item)
+  const text = item['text']
+  return item['type'] === 'text' && isText(text) ? { type: 'text', text } : undefined
 }
 
-const fileItem = (item: unknown, members: readonly string[]): File | undefined => {
-  if (!isRecord(item) || !hasOnly(item, members)) return undefined
+const fileItem = (item: unknown): File | undefined => {
+  if (!isRecord(item)) return undefined
   const { uri, mime, name } = item
-  if (!isText(uri) || !isText(mime) || !(name === undefined || isText(name))) return undefined
-  return { type: 'file', uri, mediaType: mime, ...(name !== undefined && { name }) }
+  if (!isText(uri) || !isText(mime)) return undefined
+  return { type: 'file', uri, mediaType: mime, ...(isText(name) && { name }) }
 }
 
-const hasOnly = (item: Readonly<Record<string, unknown>>, members: readonly string[]): boolean =>
-  Object.keys(item).every((name) => members.includes(name))
+const hasOnly = (item: unknown, names: readonly string[]): boolean =>
+  isRecord(item) &&
+  Object.entries(item).every(([name, value]) => names.includes(name) && isText(value))

@@ -44,7 +44,11 @@ export type Notes = { readonly mended: Set<string>; readonly left: Set<string> }
  * The events in the order of their seqs, each once. What is no event, what is there twice, what is
  * out of order or missing is noted.
  */
-export const readHistory = (source: OpencodeSource, sessionId: string, notes: Notes): SourceEvent[] => {
+export const readHistory = (
+  source: OpencodeSource,
+  sessionId: string,
+  notes: Notes,
+): SourceEvent[] => {
   const entries = inOrder(source.history, notes)
   const seen = new Map<string, string>()
   const events: SourceEvent[] = []

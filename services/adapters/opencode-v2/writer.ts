@@ -39,6 +39,8 @@ export type SourceCall = {
   readonly callId: string
   readonly name: string
   called: boolean
+  /** The provider runs it, not the host. */
+  byProvider: boolean
   dispatched: boolean
   inputEnded: boolean
   /** The question that is open for it. */
@@ -125,7 +127,11 @@ const placeOf = ({ durable, beside }: SourceEvent): Readonly<Record<string, unkn
 }
 
 /** The id for a new message: the source's, unless there is none or it is taken. */
-export const newMessageId = (writer: Writer, source: SourceEvent, named: string | undefined): string => {
+export const newMessageId = (
+  writer: Writer,
+  source: SourceEvent,
+  named: string | undefined,
+): string => {
   const taken = named === undefined || writer.messages.has(named)
   const messageId = taken ? deriveId('msg', writer.sessionId, source.id) : named
   if (taken) {
@@ -141,7 +147,9 @@ export const newPartId = (writer: Writer, step: SourceStep, named: string): stri
   let partId = named
   for (let n = 2; step.partIds.has(partId); n += 1) partId = `${named.slice(0, 120)}~${n}`
   if (partId !== named) {
-    writer.mended.add(`part ${named} of message ${step.messageId} is there again: it is now ${partId}`)
+    writer.mended.add(
+      `part ${named} of message ${step.messageId} is there again: it is now ${partId}`,
+    )
   }
   step.partIds.add(partId)
   return partId

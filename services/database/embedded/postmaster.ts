@@ -39,17 +39,12 @@ const largestLogBytes = 10 * 1024 * 1024
  * Starts the server in a session of its own: it outlives us, and Ctrl-C in our terminal does not
  * reach it. Its words go to `postgres.log`.
  */
-export const spawnPostmaster = (
-  places: Places,
-  port: number,
-  parameters: Readonly<Record<string, string>>,
-): Spawned => {
-  const given = { listen_addresses: '127.0.0.1', unix_socket_directories: '', ...parameters }
-  const settings = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+export const spawnPostmaster = (places: Places, port: number): Spawned => {
+  const local = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
   const log = openLogFile(places)
   const child = spawn(
     programIn(places.binaries.bin, 'postgres'),
-    ['-D', join(places.root, 'postgres'), '-p', String(port), ...settings],
+    ['-D', join(places.root, 'postgres'), '-p', String(port), ...local],
     { ...asUser(places.user), cwd: '/', detached: true, stdio: ['ignore', log, log] },
   )
   closeSync(log)

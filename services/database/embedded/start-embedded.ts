@@ -15,8 +15,6 @@ export type EmbeddedOptions = {
   readonly log: (line: string) => void
   /** A folder with another PostgreSQL's `postgres` and `initdb`, instead of the packaged ones. */
   readonly bin?: string
-  /** Settings of the server beyond those in its postgresql.conf. */
-  readonly parameters?: Readonly<Record<string, string>>
 }
 
 export type Embedded = {
@@ -43,7 +41,7 @@ export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded>
   const places = await choosePlaces({ bin: undefined, ...options })
   // Starting, joining and leaving exclude each other, so that nobody joins what is being stopped.
   const lockFile = join(places.root, 'postgres.lock')
-  const held = await withLockFile(lockFile, () => startOrJoin(places, options.parameters ?? {}))
+  const held = await withLockFile(lockFile, () => startOrJoin(places))
   let stopping: Promise<'stopped' | 'left running'> | undefined
   return {
     url: urlOf(held.credentials, 'stemma'),
@@ -66,10 +64,7 @@ type Held = {
 
 const startTries = 4
 
-const startOrJoin = async (
-  places: Places,
-  parameters: Readonly<Record<string, string>>,
-): Promise<Held> => {
+const startOrJoin = async (places: Places): Promise<Held> => {
   let credentials = await openCredentials(places.root)
   await initCluster(places, credentials.password)
   const there = await meet(places, credentials, () => false)
@@ -79,7 +74,7 @@ const startOrJoin = async (
     if (tries > 1 || !(await isFree(credentials.port))) {
       credentials = keepPort(places.root, credentials, await freePort())
     }
-    const spawned = spawnPostmaster(places, credentials.port, parameters)
+    const spawned = spawnPostmaster(places, credentials.port)
     const met = await meet(places, credentials, () => !spawned.exited)
     if (met) return { ...met, joined: met.pid !== spawned.pid }
   }
