@@ -1,0 +1,102 @@
+import { buildApp } from '../api/build-app.ts'
+import { migrate } from '../database/migrate.ts'
+import { openPool } from '../database/pool.ts'
+import { startEmbedded, type Embedded } from '../database/embedded/start-embedded.ts'
+import { openLog } from '../log/open-log.ts'
+import { startProjector } from '../projector/start-projector.ts'
+import { readSettings, type Settings } from '../settings.ts'
+
+const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
+
+/**
+ * `stemma serve`: the service, on the database that DATABASE_URL names or on an embedded one of its
+ * own. Gives the exit code when it has been stopped by SIGINT or SIGTERM; a second signal exits at
+ * once.
+ */
+export const runServe = async (argv: string[]): Promise<number> => {
+  if (argv.length > 0) throw new Error('stemma serve takes settings from the environment only')
+  const settings = readSettings()
+  if (!loopback.has(settings.host)) {
+    say(`stemma serves other machines only with tokens: STEMMA_HOST=${settings.host} is refused`)
+    return 1
+  }
+  const stopped = untilSignal()
+  const embedded = settings.databaseUrl === undefined ? await openEmbedded(settings) : undefined
+  try {
+    await serveOn(settings, settings.databaseUrl ?? embedded!.url, embedded, stopped)
+  } finally {
+    const left = await embedded?.stop()
+    if (left === 'left running')
+      say('PostgreSQL runs on, for the other servers on it; the last one stops it')
+  }
+  return 0
+}
+
+const serveOn = async (
+  settings: Settings,
+  url: string,
+  embedded: Embedded | undefined,
+  stopped: Promise<NodeJS.Signals>,
+): Promise<void> => {
+  await using pool = openPool({
+    url,
+    max: settings.poolSize,
+    applicationName: 'stemma-server',
+    acquireTimeoutMs: settings.acquireTimeoutMs,
+    statementTimeoutMs: settings.statementTimeoutMs,
+  })
+  const { from, to } = await migrate(pool)
+  if (from !== to) say(`schema     brought from version ${from} to ${to}`)
+  await using log = openLog({ pool, report })
+  await using projector = startProjector({ pool, log, report })
+  const app = buildApp({ pool, log, settings, report, onLongTail: (sid) => projector.ask(sid) })
+  try {
+    await app.listen({ host: settings.host, port: settings.port })
+    greet(settings, app.listeningOrigin, url, embedded)
+    const signal = await stopped
+    say(`${signal}: stopping`)
+  } finally {
+    await app.close()
+  }
+}
+
+const openEmbedded = async (settings: Settings): Promise<Embedded> => {
+  const embedded = await startEmbedded({ dataDir: settings.dataDir, log: say })
+  const how = embedded.joined ? 'found running' : 'started'
+  say(`database   PostgreSQL ${embedded.version}, ${how}, on port ${embedded.port}`)
+  say(`data       ${embedded.dataDir}`)
+  return embedded
+}
+
+const greet = (
+  settings: Settings,
+  origin: string,
+  url: string,
+  embedded: Embedded | undefined,
+): void => {
+  say(`join       DATABASE_URL=${embedded ? url : '(the same)'} STEMMA_PORT=0 npm start`)
+  say(`try        npx stemma import test/recordings/opencode-v2/*.json`)
+  say(`           npx stemma sessions`)
+  say(`stop       Ctrl-C`)
+  say(`stemma listening on ${origin}`)
+}
+
+const untilSignal = (): Promise<NodeJS.Signals> =>
+  new Promise((resolve) => {
+    let stopping = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (stopping) process.exit(1)
+        stopping = true
+        resolve(signal)
+      })
+    }
+  })
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+const report = (problem: unknown): void => {
+  process.stderr.write(
+    `${problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)}\n`,
+  )
+}
