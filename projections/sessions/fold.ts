@@ -32,7 +32,8 @@ export const foldSessionInfo = (
 ): SessionInfo => {
   const info: SessionInfo = {
     ...(before ?? { createdAt: event.occurredAt, usage: noUsage, updatedAt: event.occurredAt }),
-    updatedAt: event.recordedAt,
+    // When it happened: what was imported today is as old as it is.
+    updatedAt: event.occurredAt,
   }
   switch (event.type) {
     case 'session.created': {
