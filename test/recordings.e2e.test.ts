@@ -182,7 +182,7 @@ t.test('a session that was written to since refuses its grown copy, and says so'
   t.equal(response.status, 201)
   const refused = await runCommand(['import', file('question-pending-interrupted')], environment)
   t.equal(refused.code, 1)
-  t.match(refused.stdout, /import_diverged/)
+  t.match(refused.stderr, /import_diverged/)
 })
 
 t.test('case 45: what is whole in a file comes in, and the report says the rest', async (t) => {

@@ -37,7 +37,9 @@ export const runImport = async (argv: string[]): Promise<number> => {
   for (const file of files) {
     const result = await importFile(client, settings, file)
     results.push(result)
-    if (!json) await writeOut(renderImport(result, verbose))
+    if (json) continue
+    if (result.error === undefined) await writeOut(renderImport(result, verbose))
+    else process.stderr.write(renderImport(result, verbose))
   }
   if (json) await writeJson({ data: results })
   return results.every(({ error }) => error === undefined) ? 0 : 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { SettingsError } from '../settings.ts'
+import { takesSettingsOnly } from './settings-usage.ts'
 import { UsageError } from './usage-error.ts'
 
 type Command = {
@@ -12,11 +13,19 @@ type Command = {
 const commands: Readonly<Record<string, Command>> = {
   serve: {
     summary: 'run the service',
-    run: async (argv) => (await import('./serve.ts')).runServe(argv),
+    run: async (argv) => {
+      const what = 'Runs the service until it is stopped with Ctrl-C or SIGTERM.'
+      if (!takesSettingsOnly('serve', what, argv)) return 0
+      return (await import('./serve.ts')).runServe([])
+    },
   },
   migrate: {
     summary: 'bring the database to the schema of this build',
-    run: async (argv) => (await import('./migrate.ts')).runMigrate(argv),
+    run: async (argv) => {
+      const what = 'Brings the database to the schema of this build, and does nothing else.'
+      if (!takesSettingsOnly('migrate', what, argv)) return 0
+      return (await import('./migrate.ts')).runMigrate([])
+    },
   },
   import: {
     summary: 'bring in sessions of other agents from files',

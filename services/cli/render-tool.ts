@@ -66,6 +66,8 @@ const questionLine = (value: unknown): string => {
 const outputText = ({ content }: ToolPart): string =>
   (content ?? [])
     .map((item) =>
-      item.type === 'text' ? item.text : `[file ${item.name ?? item.uri ?? item.mediaType}]`,
+      item.type === 'text'
+        ? item.text.replace(/\n$/, '')
+        : `[file ${item.name ?? item.uri ?? item.mediaType}]`,
     )
     .join('\n')

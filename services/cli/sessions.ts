@@ -71,16 +71,17 @@ const listSessions = async (
   },
 ): Promise<{ sessions: SessionReply[]; more: boolean }> => {
   const { limit, pageLimit, ...filters } = query
-  const sessions: SessionReply[] = []
+  // By last change, one that changes meanwhile comes again: it is shown once, as it is by then.
+  const sessions = new Map<string, SessionReply>()
   let cursor: string | undefined
   do {
     const page = (await client.get('/v1/sessions', {
       ...filters,
-      limit: Math.min(limit - sessions.length, pageLimit),
+      limit: Math.min(limit - sessions.size, pageLimit),
       cursor,
     })) as Static<typeof SessionsPage>
-    sessions.push(...page.data)
+    for (const session of page.data) sessions.set(session.sessionId, session)
     cursor = page.cursor.next ?? undefined
-  } while (cursor !== undefined && sessions.length < limit)
-  return { sessions, more: cursor !== undefined }
+  } while (cursor !== undefined && sessions.size < limit)
+  return { sessions: [...sessions.values()], more: cursor !== undefined }
 }

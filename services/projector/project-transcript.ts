@@ -1,4 +1,5 @@
 import { transcriptVersion } from '../../projections/transcript/rows.ts'
+import type { Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { chunkEvents, foldTail } from '../reads/fold-tail.ts'
@@ -15,31 +16,26 @@ export type Projected = {
   readonly stalled?: { readonly seq: number; readonly code: string }
 }
 
+/** Tries that came to no end, as when a fold takes its process down, before a session is left alone. */
+const mostTries = 20
+
 /**
  * Writes one chunk of a session's transcript: at most `chunkEvents` events, in one transaction with
  * the progress row, whose seq is compared and set. Who loses the compare has nothing to do: another
- * server wrote the same rows. A session whose fold failed is left alone until the build changes.
+ * server wrote the same rows. A session whose fold failed is left alone until the build changes; a
+ * try is counted before it is made, so that one which ends the process counts too.
  */
-export const projectTranscript = async (pool: Pool, sid: number): Promise<Projected> =>
-  runTransaction(pool, {}, async (connection) => {
-    await connection.query(
-      `insert into stemma.transcript_progress (version, sid, seq, state) values ($1, $2, 0, '{}')
-         on conflict do nothing`,
-      [transcriptVersion, sid],
-    )
-    const [mine] = await connection.query<{
-      stalled_seq: number | null
-      tried_build: string | null
-    }>(
-      `select stalled_seq, tried_build from stemma.transcript_progress
+export const projectTranscript = async (pool: Pool, sid: number): Promise<Projected> => {
+  const stalled = await pool.use((connection) => countTry(connection, sid))
+  if (stalled) return stalled
+  return runTransaction(pool, {}, async (connection) => {
+    const [mine] = await connection.query(
+      `select seq from stemma.transcript_progress
          where version = $1 and sid = $2 for update skip locked`,
       [transcriptVersion, sid],
     )
     const kept = await readProgress(connection, sid)
     if (!mine) return { seq: kept.seq, done: true }
-    if (kept.stalled && mine.tried_build === build) {
-      return { seq: kept.seq, done: true, stalled: kept.stalled }
-    }
     const [session] = await connection.query<{ head: number }>(
       'select head from stemma.session where sid = $1',
       [sid],
@@ -51,8 +47,8 @@ export const projectTranscript = async (pool: Pool, sid: number): Promise<Projec
     const written = await connection.query(
       `update stemma.transcript_progress
          set seq = $3, state = $4::text::json, stalled_seq = $5, stalled_code = $6,
-           tries = case when $5::bigint is null then 0 else tries + 1 end, tried_build = $7
-         where version = $1 and sid = $2 and seq = $8 returning seq`,
+           tries = case when $5::bigint is null then 0 else tries end
+         where version = $1 and sid = $2 and seq = $7 returning seq`,
       [
         transcriptVersion,
         sid,
@@ -60,7 +56,6 @@ export const projectTranscript = async (pool: Pool, sid: number): Promise<Projec
         JSON.stringify(tail.view.progress),
         tail.stalled?.seq ?? null,
         tail.stalled?.code ?? null,
-        build,
         kept.seq,
       ],
     )
@@ -71,3 +66,28 @@ export const projectTranscript = async (pool: Pool, sid: number): Promise<Projec
       ...(tail.stalled && { stalled: tail.stalled }),
     }
   })
+}
+
+/** Counts a try of this build. Gives where the session is stalled, if it is not to be tried. */
+const countTry = async (connection: Connection, sid: number): Promise<Projected | undefined> => {
+  const [counted] = await connection.query<{ seq: number; tries: number }>(
+    `insert into stemma.transcript_progress as p (version, sid, seq, state, tries, tried_build)
+       values ($1, $2, 0, '{}', 1, $3)
+     on conflict (version, sid) do update
+       set tries = case when p.tried_build = $3 then p.tries + 1 else 1 end, tried_build = $3,
+         stalled_seq = null, stalled_code = null
+       where p.stalled_seq is null or p.tried_build is distinct from $3
+     returning seq, tries`,
+    [transcriptVersion, sid, build],
+  )
+  if (counted && counted.tries <= mostTries) return undefined
+  if (counted) {
+    await connection.query(
+      `update stemma.transcript_progress set stalled_seq = seq + 1, stalled_code = 'crashed'
+         where version = $1 and sid = $2 and seq = $3`,
+      [transcriptVersion, sid, counted.seq],
+    )
+  }
+  const kept = await readProgress(connection, sid)
+  return { seq: kept.seq, done: true, ...(kept.stalled && { stalled: kept.stalled }) }
+}

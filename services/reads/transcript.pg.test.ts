@@ -179,7 +179,19 @@ t.test(
     const [row] = await pool.use((c) =>
       c.query('select tries from stemma.transcript_progress where sid = $1', [sid]),
     )
-    t.same(row, { tries: 1 })
+    t.same(row, { tries: 1 }, 'and the try was counted before it was made')
+    await pool.use((c) =>
+      c.query(`update stemma.transcript_progress set tried_build = 'an older one'`),
+    )
+    t.match(await projectTranscript(pool, sid), { stalled: { seq: 3 } }, 'but by another build')
+    await pool.use((c) =>
+      c.query('update stemma.transcript_progress set tries = 20, stalled_seq = null'),
+    )
+    t.match(
+      await projectTranscript(pool, sid),
+      { done: true, stalled: { seq: 3, code: 'crashed' } },
+      'and not for ever by one that it takes down',
+    )
     const other = await readMessages(
       pool,
       { ...target, sessionId: 'ses_2' },
