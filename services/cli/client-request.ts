@@ -54,7 +54,10 @@ export const openClient = ({ url, token }: ServiceAddress = readSettings()): Ser
     }
     const value = parse(text)
     if (response.ok && value !== undefined) return value
-    const problem = typeof value === 'object' && value !== null ? (value as Partial<Problem>) : {}
+    const isProblem = typeof value === 'object' && value !== null && 'code' in value
+    const problem: Partial<Problem> = isProblem
+      ? value
+      : { title: `what answers at ${base} is no Stemma service` }
     throw new ServiceProblem({ ...problem, status: response.status })
   }
   return {

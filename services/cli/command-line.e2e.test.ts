@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openTestDatabase } from '../../test/harness/database.ts'
+import { readRecording } from '../../test/harness/opencode-messages.ts'
 import { runCommand } from '../../test/harness/run-command.ts'
 import { startServer } from '../../test/harness/server-process.ts'
 
@@ -110,10 +114,28 @@ t.test('a session from import to transcript', async (t) => {
 })
 
 t.test('a reader that has seen enough is no failure', async (t) => {
-  const { execFile } = await import('node:child_process')
-  const { code } = await new Promise<{ code: unknown }>((resolve) => {
-    const line = `"${process.execPath}" services/cli/main.ts serve --help | head -1; exit "\${PIPESTATUS[0]}"`
-    execFile('bash', ['-c', line], (error) => resolve({ code: error?.code ?? 0 }))
-  })
-  t.equal(code, 0)
+  await using database = await openTestDatabase()
+  await using server = await startServer({ DATABASE_URL: database.url })
+  const environment = { STEMMA_URL: server.url }
+  await runCommand(['import', 'test/recordings/opencode-v2/long-session.json'], environment)
+  const child = spawn(
+    'bash',
+    ['-c', `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`, ...longShow],
+    {
+      cwd: root,
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const [printed, complaints] = await Promise.all([text(child.stdout), text(child.stderr)])
+  t.same([printed, complaints], ['{\n0\n', ''])
 })
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const longShow = [
+  process.execPath,
+  'services/cli/main.ts',
+  'show',
+  '--json',
+  readRecording('long-session').session.id,
+]

@@ -16,4 +16,4 @@ export const paintFor = (stream: NodeJS.WriteStream): Paint =>
 
 /** Columns to fill: the terminal's, else what fits most. */
 export const columnsOf = (stream: NodeJS.WriteStream): number =>
-  stream.isTTY ? stream.columns : 100
+  (stream.isTTY && stream.columns) || 100

@@ -19,7 +19,7 @@ const outcomeStyles: Readonly<Record<string, Style>> = {
 /** A call: its name, its input on one line, how it came out, and the first lines of its output. */
 export const renderTool = (part: ToolPart, view: TranscriptView): string => {
   const { paint } = view
-  const state = part.status === 'settled' ? (part.outcome ?? 'settled') : (part.status ?? 'called')
+  const state = visibleLine((part.status === 'settled' ? part.outcome : part.status) ?? 'called')
   const name = visibleLine(part.name || 'tool')
   const room = Math.max(20, view.columns - displayWidth(name) - state.length - 8)
   const input = visibleLine(inputLine(part))

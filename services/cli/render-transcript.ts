@@ -74,7 +74,7 @@ const renderMessage = (message: MessageReply, view: TranscriptView): string => {
       ].join('\n')
     case 'compaction':
       return [
-        paint('magenta', `compaction (${message.reason ?? '?'}, ${message.status ?? '?'})`),
+        paint('magenta', visibleLine(`compaction (${message.reason}, ${message.status})`)),
         ...body(message.summary, view),
       ].join('\n')
     case 'agent-selected':
