@@ -56,7 +56,7 @@ export const openClient = ({ url, token }: ServiceAddress = readSettings()): Ser
     if (response.ok && value !== undefined) return value
     const isProblem = typeof value === 'object' && value !== null && 'code' in value
     const problem: Partial<Problem> = isProblem
-      ? value
+      ? (value as Partial<Problem>)
       : { title: `what answers at ${base} is no Stemma service` }
     throw new ServiceProblem({ ...problem, status: response.status })
   }

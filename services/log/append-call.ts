@@ -1,4 +1,5 @@
 import type { Connection } from '../database/connection.ts'
+import { booleanList, numberList, textList } from '../database/lists.ts'
 import type { BroughtName, DecidedEvent } from './rules/draft.ts'
 import { stateVersion, type SessionState } from './session-state.ts'
 
@@ -64,9 +65,6 @@ export const callAppend = async (
 
 const timeLimit = (timeoutMs: number | undefined) => (timeoutMs === undefined ? {} : { timeoutMs })
 
-/** Neither JSON text, an id, a type nor a timestamp can hold it: lists travel joined by it, unescaped. */
-const separator = '\u001e'
-
 const appendSql = `select a, outcome, sid, head, recorded_at from stemma.append_v1(
   $1, $2, $3::text::bigint[], $4::text::int[], $5, $6::text::bigint[], $7::text::bigint[], $8,
   $9::text::int[], $10::text::bigint[], $11, $12, $13::text::int[], $14, $15, $16,
@@ -86,35 +84,31 @@ const parametersOf = (appends: readonly SessionAppend[], wait: boolean): unknown
   return [
     wait,
     stateVersion,
-    numbers(appends.map((append) => append.sid)),
-    numbers(appends.map((append) => append.tenant)),
-    texts(appends.map((append) => append.sessionId)),
-    numbers(appends.map((append) => append.expected)),
-    numbers(appends.map((append) => append.head)),
-    texts(appends.map((append) => JSON.stringify(append.state))),
-    numbers(events.map(({ at }) => at)),
-    numbers(events.map(({ event }) => event.seq)),
-    texts(events.map(({ event }) => event.eventId)),
-    texts(events.map(({ event }) => event.type)),
-    numbers(events.map(({ event }) => event.version)),
-    texts(events.map(({ event }) => JSON.stringify(event.data))),
-    texts(events.map(({ event }) => JSON.stringify(event.meta))),
-    texts(events.map(({ event }) => event.occurredAt ?? '')),
-    numbers(names.map(({ at }) => at)),
-    texts(names.map(({ name }) => name.name)),
-    numbers(names.map(({ name }) => name.seq)),
-    `{${names.map(({ name }) => (name.replace ? 't' : 'f')).join(',')}}`,
-    numbers(receipts.map(({ at }) => at)),
-    texts(receipts.map(({ receipt }) => receipt.commandId)),
-    texts(receipts.map(({ receipt }) => receipt.route)),
-    texts(receipts.map(({ receipt }) => receipt.requestHash)),
-    numbers(receipts.map(({ receipt }) => receipt.status)),
-    numbers(receipts.map(({ receipt }) => receipt.firstSeq)),
-    numbers(receipts.map(({ receipt }) => receipt.lastSeq)),
-    texts(receipts.map(({ receipt }) => JSON.stringify(receipt.result))),
+    numberList(appends.map((append) => append.sid)),
+    numberList(appends.map((append) => append.tenant)),
+    textList(appends.map((append) => append.sessionId)),
+    numberList(appends.map((append) => append.expected)),
+    numberList(appends.map((append) => append.head)),
+    textList(appends.map((append) => JSON.stringify(append.state))),
+    numberList(events.map(({ at }) => at)),
+    numberList(events.map(({ event }) => event.seq)),
+    textList(events.map(({ event }) => event.eventId)),
+    textList(events.map(({ event }) => event.type)),
+    numberList(events.map(({ event }) => event.version)),
+    textList(events.map(({ event }) => JSON.stringify(event.data))),
+    textList(events.map(({ event }) => JSON.stringify(event.meta))),
+    textList(events.map(({ event }) => event.occurredAt ?? '')),
+    numberList(names.map(({ at }) => at)),
+    textList(names.map(({ name }) => name.name)),
+    numberList(names.map(({ name }) => name.seq)),
+    booleanList(names.map(({ name }) => name.replace ?? false)),
+    numberList(receipts.map(({ at }) => at)),
+    textList(receipts.map(({ receipt }) => receipt.commandId)),
+    textList(receipts.map(({ receipt }) => receipt.route)),
+    textList(receipts.map(({ receipt }) => receipt.requestHash)),
+    numberList(receipts.map(({ receipt }) => receipt.status)),
+    numberList(receipts.map(({ receipt }) => receipt.firstSeq)),
+    numberList(receipts.map(({ receipt }) => receipt.lastSeq)),
+    textList(receipts.map(({ receipt }) => JSON.stringify(receipt.result))),
   ]
 }
-
-const numbers = (list: readonly number[]): string => `{${list.join(',')}}`
-
-const texts = (list: readonly string[]): string => list.join(separator)

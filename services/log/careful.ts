@@ -7,7 +7,8 @@ import { callAppend, type AppendResult } from './append-call.ts'
 import type { Outcome } from './command.ts'
 import { loadForDecision, lockSession, type Loaded } from './load-session.ts'
 import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
-import { decide, type Decidable, type Decision } from './rules/decide.ts'
+import type { Decidable } from './rules/decidable.ts'
+import { decide, type Decision } from './rules/decide.ts'
 
 /** What the careful way found: the outcome, and the session as it is now, if it is known. */
 export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }

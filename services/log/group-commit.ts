@@ -7,7 +7,8 @@ import type { Command, Outcome, Target } from './command.ts'
 import { readSessions } from './load-session.ts'
 import { bytesOf, shareOf, type DecidedCommand, type Share } from './pending.ts'
 import { createSessionQueues, type SessionQueue } from './session-queues.ts'
-import { absentSession, decide } from './rules/decide.ts'
+import { absentSession } from './rules/decidable.ts'
+import { decide } from './rules/decide.ts'
 
 export type GroupCommitSettings = {
   /** What one call may carry; a session gets at most a quarter of it while others wait. */

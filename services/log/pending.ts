@@ -1,5 +1,6 @@
 import type { Command, Outcome, Target } from './command.ts'
-import type { Decidable, Decision } from './rules/decide.ts'
+import type { Decidable } from './rules/decidable.ts'
+import type { Decision } from './rules/decide.ts'
 import type { ReceiptRow, SessionAppend } from './append-call.ts'
 
 /** A command that waits for its answer. */

@@ -1,6 +1,6 @@
 import type { Target } from './command.ts'
 import type { Pending } from './pending.ts'
-import type { Decidable } from './rules/decide.ts'
+import type { Decidable } from './rules/decidable.ts'
 
 /** The commands of one session, and its state as this server last wrote or read it. */
 export type SessionQueue = {

@@ -1,6 +1,7 @@
 import { sessionsVersion } from '../../projections/sessions/session-info.ts'
 import { plainText } from '../../projections/sessions/plain-text.ts'
 import type { Connection } from '../database/connection.ts'
+import { booleanList, numberList, textList } from '../database/lists.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { readHorizon } from '../log/read-horizon.ts'
@@ -13,7 +14,6 @@ import {
 } from '../reads/session-rows.ts'
 
 const chunkEvents = 5_000
-const separator = '\u001e'
 
 /**
  * Follows the order of all events: folds what lies between the checkpoint and the horizon into the
@@ -59,16 +59,16 @@ const writeInfos = async (
   if (rows.length === 0) return
   await connection.query(writeSql, [
     sessionsVersion,
-    numbers(rows.map((row) => row.sid)),
-    numbers(rows.map((row) => tenants.get(row.sid)!)),
-    numbers(rows.map((row) => row.seq)),
-    numbers(rows.map((row) => row.touched)),
-    `{${rows.map(({ info }) => (info.archived ? 't' : 'f')).join(',')}}`,
-    `{${rows.map(({ info }) => (info.deleted ? 't' : 'f')).join(',')}}`,
-    texts(rows.map(({ info }) => plainText(info.project ?? ''))),
-    texts(rows.map(({ info }) => plainText(info.parent?.sessionId ?? ''))),
-    texts(rows.map(({ info }) => plainText(info.title ?? ''))),
-    texts(rows.map(({ info }) => JSON.stringify(info))),
+    numberList(rows.map((row) => row.sid)),
+    numberList(rows.map((row) => tenants.get(row.sid)!)),
+    numberList(rows.map((row) => row.seq)),
+    numberList(rows.map((row) => row.touched)),
+    booleanList(rows.map(({ info }) => info.archived ?? false)),
+    booleanList(rows.map(({ info }) => info.deleted ?? false)),
+    textList(rows.map(({ info }) => plainText(info.project ?? ''))),
+    textList(rows.map(({ info }) => plainText(info.parent?.sessionId ?? ''))),
+    textList(rows.map(({ info }) => plainText(info.title ?? ''))),
+    textList(rows.map(({ info }) => JSON.stringify(info))),
   ])
 }
 
@@ -85,7 +85,3 @@ const writeSql = `insert into stemma.session_info as s
       deleted = excluded.deleted, project = excluded.project, parent = excluded.parent,
       title = excluded.title, data = excluded.data
     where s.seq < excluded.seq`
-
-const texts = (list: readonly string[]): string => list.join(separator)
-
-const numbers = (list: readonly number[]): string => `{${list.join(',')}}`

@@ -5,9 +5,7 @@ import {
 } from '../../projections/transcript/rows.ts'
 import type { TranscriptView } from '../../projections/transcript/view.ts'
 import type { Connection } from '../database/connection.ts'
-
-/** Neither JSON text nor an id can hold it. */
-const separator = '\u001e'
+import { numberList, textList } from '../database/lists.ts'
 
 /** Writes the rows that a fold has changed. */
 export const writeTranscript = async (
@@ -33,12 +31,12 @@ const messagesSql = `insert into stemma.transcript_message as m
 const messageParameters = (sid: number, rows: readonly MessageRow[]): unknown[] => [
   transcriptVersion,
   sid,
-  texts(rows.map((row) => row.messageId)),
-  numbers(rows.map((row) => row.place)),
-  numbers(rows.map((row) => row.firstSeq)),
-  numbers(rows.map((row) => row.lastSeq)),
-  texts(rows.map((row) => row.type)),
-  texts(rows.map((row) => JSON.stringify(row.data))),
+  textList(rows.map((row) => row.messageId)),
+  numberList(rows.map((row) => row.place)),
+  numberList(rows.map((row) => row.firstSeq)),
+  numberList(rows.map((row) => row.lastSeq)),
+  textList(rows.map((row) => row.type)),
+  textList(rows.map((row) => JSON.stringify(row.data))),
 ]
 
 const partsSql = `insert into stemma.transcript_part as p
@@ -55,17 +53,12 @@ const partsSql = `insert into stemma.transcript_part as p
 const partParameters = (sid: number, rows: readonly PartRow[]): unknown[] => [
   transcriptVersion,
   sid,
-  texts(rows.map((row) => row.messageId)),
-  numbers(rows.map((row) => row.attempt)),
-  texts(rows.map((row) => row.partId)),
-  numbers(rows.map((row) => row.index)),
-  numbers(rows.map((row) => row.startSeq)),
-  numbers(rows.map((row) => row.endSeq)),
-  texts(rows.map((row) => row.type)),
-  texts(rows.map((row) => JSON.stringify(row.data))),
+  textList(rows.map((row) => row.messageId)),
+  numberList(rows.map((row) => row.attempt)),
+  textList(rows.map((row) => row.partId)),
+  numberList(rows.map((row) => row.index)),
+  numberList(rows.map((row) => row.startSeq)),
+  numberList(rows.map((row) => row.endSeq)),
+  textList(rows.map((row) => row.type)),
+  textList(rows.map((row) => JSON.stringify(row.data))),
 ]
-
-const texts = (list: readonly string[]): string => list.join(separator)
-
-const numbers = (list: readonly (number | null)[]): string =>
-  `{${list.map((n) => n ?? 'null').join(',')}}`

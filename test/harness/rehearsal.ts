@@ -2,13 +2,8 @@ import type { NewEvent } from '../../schema/events/envelope.ts'
 import { eventTable, type EventData, type EventType } from '../../schema/events/event-table.ts'
 import type { Refusal } from '../../schema/errors.ts'
 import type { Act, CommandOptions } from '../../services/log/command.ts'
-import {
-  absentSession,
-  decide,
-  type Decidable,
-  type Decision,
-  type Facts,
-} from '../../services/log/rules/decide.ts'
+import { absentSession, type Decidable } from '../../services/log/rules/decidable.ts'
+import { decide, type Decision, type Facts } from '../../services/log/rules/decide.ts'
 import type { DecidedEvent, NameFact } from '../../services/log/rules/draft.ts'
 import type { KnownEvent } from '../../services/log/rules/find-duplicates.ts'
 

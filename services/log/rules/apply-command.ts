@@ -3,7 +3,7 @@ import { eventTable, type EventData, type EventType } from '../../../schema/even
 import type { Command } from '../command.ts'
 import { entryOf } from '../session-state.ts'
 import { applyEvent, type IncomingEvent } from './apply-event.ts'
-import type { Decidable, Extra } from './decide.ts'
+import type { Decidable, Extra } from './decidable.ts'
 import { derivedEventId, lookup, messageName, type Draft } from './draft.ts'
 import { applyImport } from './import-command.ts'
 import { checkOwner, isOwnerEvent } from './owner-check.ts'

@@ -1,7 +1,8 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { Command, Outcome, OutcomeEvent } from '../command.ts'
-import { emptyState, type SessionState } from '../session-state.ts'
+import type { SessionState } from '../session-state.ts'
 import { applyCommand } from './apply-command.ts'
+import type { Decidable, Extra } from './decidable.ts'
 import {
   LookupNeeded,
   type BroughtName,
@@ -10,15 +11,6 @@ import {
   type NameFact,
 } from './draft.ts'
 import { findDuplicates, type KnownEvent } from './find-duplicates.ts'
-
-/** A session as it is decided on; `sid` 0 stands for a session that is not there. */
-export type Decidable = {
-  readonly sid: number
-  readonly head: number
-  readonly state: SessionState
-}
-
-export const absentSession: Decidable = { sid: 0, head: 0, state: emptyState }
 
 /** What was read beside the state; absent on the fast path, where nothing is refused for good. */
 export type Facts = {
@@ -69,9 +61,6 @@ export const decide = (session: Decidable, command: Command, facts?: Facts): Dec
     throw error
   }
 }
-
-/** Members of an outcome that only some commands have. */
-export type Extra = Pick<Outcome, 'turn'> & { readonly skipped?: number }
 
 const outcomeOf = (
   session: Decidable,

@@ -2,7 +2,7 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { Command } from '../command.ts'
 import { entryOf, openThings, withMembers, type SessionState } from '../session-state.ts'
 import { applyEvent, type IncomingEvent } from './apply-event.ts'
-import type { Decidable, Extra } from './decide.ts'
+import type { Decidable, Extra } from './decidable.ts'
 import type { Draft } from './draft.ts'
 
 type ImportCommand = Extract<Command, { kind: 'import' }>
