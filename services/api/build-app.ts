@@ -7,7 +7,7 @@ import { addOpenApi } from './openapi.ts'
 import { collectMethods } from './plugins/methods.ts'
 import { parseQuery } from './plugins/parse-query.ts'
 import { addPrincipal, loopbackPrincipal } from './plugins/principal.ts'
-import { addProblems, answer, answerUnreadable } from './plugins/problems.ts'
+import { addProblems, answer, answerUnreadable, type ProblemReply } from './plugins/problems.ts'
 import { addRequestIds, requestIdOf } from './plugins/request-ids.ts'
 import { addStrictJson } from './plugins/strict-json.ts'
 import { addValidation } from './plugins/validation.ts'
@@ -40,7 +40,9 @@ export const buildApp = (deps: ApiDeps): App => {
     routerOptions: { maxParamLength: longestPath, querystringParser: parseQuery },
     return503OnClosing: false,
     clientErrorHandler: answerUnreadable,
-    frameworkErrors: (error, request, reply) => answer(error, request, reply, deps.report),
+    // Before a route is found there is no provider that says what its reply may send.
+    frameworkErrors: (error, request, reply) =>
+      answer(error, request, reply as unknown as ProblemReply, deps.report),
   }).withTypeProvider<TypeBoxProvider>()
 
   addRequestIds(app)

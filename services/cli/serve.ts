@@ -52,7 +52,7 @@ const serveOn = async (
   const app = buildApp({ pool, log, settings, report, onLongTail: (sid) => projector.ask(sid) })
   try {
     await app.listen({ host: settings.host, port: settings.port })
-    greet(settings, app.listeningOrigin, url, embedded)
+    greet(app.listeningOrigin, url, embedded)
     const signal = await stopped
     say(`${signal}: stopping`)
   } finally {
@@ -68,12 +68,7 @@ const openEmbedded = async (settings: Settings): Promise<Embedded> => {
   return embedded
 }
 
-const greet = (
-  settings: Settings,
-  origin: string,
-  url: string,
-  embedded: Embedded | undefined,
-): void => {
+const greet = (origin: string, url: string, embedded: Embedded | undefined): void => {
   say(`join       DATABASE_URL=${embedded ? url : '(the same)'} STEMMA_PORT=0 npm start`)
   say(`try        npx stemma import test/recordings/opencode-v2/*.json`)
   say(`           npx stemma sessions`)

@@ -10,7 +10,8 @@ type Request = {
   readonly id: string
   readonly raw: { readonly url?: string | undefined }
 }
-type Reply = {
+/** As much of a reply as a problem needs, whatever route it belongs to. */
+export type ProblemReply = {
   code(status: number): unknown
   header(name: string, value: string): unknown
   removeHeader(name: string): unknown
@@ -37,7 +38,7 @@ export const addProblems = (app: App, report: (problem: unknown) => void): void 
 export const answer = (
   error: unknown,
   request: Request,
-  reply: Reply,
+  reply: ProblemReply,
   report: (problem: unknown) => void,
 ): void => {
   const writes = request.method !== 'GET' && request.method !== 'HEAD'
