@@ -61,8 +61,8 @@ export const addHealthRoutes = (app: App, { pool, log }: RouteDeps, metrics: Met
         response: { 200: { content: { 'text/plain': { schema: Type.String() } } } },
       },
     },
-    async (_request, reply) => {
-      reply.type('text/plain; version=0.0.4; charset=utf-8')
+    async (_request, response) => {
+      response.type('text/plain; version=0.0.4; charset=utf-8')
       return metrics.text()
     },
   )
