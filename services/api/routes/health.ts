@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Refusal } from '../../../schema/errors.ts'
-import { reply } from '../../../schema/http/page.ts'
+import { reply as object } from '../../../schema/http/page.ts'
 import { checkSchema } from '../../database/migrate.ts'
 import type { RouteDeps } from '../deps.ts'
 import type { Metrics } from '../metrics.ts'
@@ -18,7 +18,7 @@ export const addHealthRoutes = (app: App, { pool, log }: RouteDeps, metrics: Met
       schema: {
         summary: 'Whether the process runs',
         querystring: {},
-        response: { 200: reply({ status: Type.Literal('live') }) },
+        response: { 200: object({ status: Type.Literal('live') }) },
       },
     },
     async () => ({ status: 'live' }),
@@ -33,7 +33,7 @@ export const addHealthRoutes = (app: App, { pool, log }: RouteDeps, metrics: Met
           'The database answers, its schema may be written by this build, and the order of all ' +
           'events was read a moment ago.',
         querystring: {},
-        response: { 200: reply({ status: Type.Literal('ready') }) },
+        response: { 200: object({ status: Type.Literal('ready') }) },
       },
     },
     async () => {
