@@ -38,12 +38,16 @@ export const MessagePart = reply({
   partId: Id,
   text: Text,
   partial: Type.Optional(Type.Boolean()),
+  mustStay: Type.Optional(Type.Boolean()),
   excluded: Text,
   superseded: Type.Optional(Type.Literal(true)),
   name: Text,
   input: Type.Optional(Json),
   inputText: Text,
   effect: Type.Optional(called.effect),
+  effectKey: called.effectKey,
+  executedBy: Type.Optional(called.executedBy),
+  childSessionId: called.childSessionId,
   status: Type.Optional(
     Type.Union([
       Type.Literal('streaming'),
@@ -58,6 +62,9 @@ export const MessagePart = reply({
   content: Type.Optional(settled.content),
   structured: settled.structured,
   error: Type.Optional(EventError),
+  resolved: Type.Optional(
+    reply({ outcome: Type.String(), content: Type.Optional(Json), evidence: Json }),
+  ),
   providerState: Type.Optional(Json),
   times: Type.Optional(
     reply({ created: Type.String(), called: Time, dispatched: Time, settled: Time }),
@@ -91,12 +98,16 @@ export const Message = reply({
   requestId: Type.Optional(Id),
   answers: answered.answers,
   decision: answered.decision,
+  action: Text,
+  message: Text,
+  content: Type.Optional(Json),
   by: Type.Optional(answered.by),
   agent: Text,
   model: Type.Optional(Model),
   attempt: Type.Optional(Attempt),
   parts: Type.Optional(Type.Array(MessagePart)),
   finish: Text,
+  rawFinish: Text,
   error: Type.Optional(EventError),
   cost: Type.Optional(Cost),
   tokens: Type.Optional(Tokens),
@@ -104,9 +115,13 @@ export const Message = reply({
   command: Text,
   output: Text,
   exit: Type.Optional(Type.Integer()),
+  compactionId: Type.Optional(Id),
   reason: Text,
   status: Text,
   summary: Text,
+  keepFromMessageId: Type.Optional(Id),
+  tokensBefore: Type.Optional(Seq),
+  tokensAfter: Type.Optional(Seq),
 })
 
 const Stalled = Type.Optional(reply({ seq: Seq, code: Type.String() }))

@@ -14,6 +14,7 @@ create function stemma.append_v1(
 ) returns table (a int, outcome text, sid bigint, head bigint, recorded_at timestamptz)
 language plpgsql volatile
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $body$
 #variable_conflict use_column
 declare
@@ -31,6 +32,7 @@ declare
   now_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   new_sid bigint;
   wanted bigint;
+  all_ok boolean;
   done bigint;
 begin
   -- 1. Locks. New sessions: one creator of an id at a time, so that nobody waits inside the insert.
@@ -81,7 +83,10 @@ begin
     perform pg_advisory_xact_lock_shared((1::bigint << 62) + allocated);
 
     -- 4. Events, with positions in order of seq.
-    select count(*) into wanted from unnest(e_a) u(a) where outcomes[u.a] = 'ok';
+    all_ok := 'ok' = all (outcomes);
+    if all_ok then wanted := cardinality(e_a);
+    else select count(*) into wanted from unnest(e_a) u(a) where outcomes[u.a] = 'ok';
+    end if;
     insert into stemma.event (sid, seq, tenant, position, event_id, type, version, data, meta,
         occurred_at, recorded_at)
       select sids[e.a], e.seq, a_tenant[e.a], nextval('stemma.position'), e.id, e.type, e.version,
@@ -98,7 +103,9 @@ begin
 
     -- 5. Heads and states.
     if created < appends then
-      select count(*) into wanted from generate_series(created + 1, appends) g(a) where outcomes[g.a] = 'ok';
+      if all_ok then wanted := appends - created;
+      else select count(*) into wanted from generate_series(created + 1, appends) g(a) where outcomes[g.a] = 'ok';
+      end if;
       update stemma.session s set head = a_head[g.a], state = states[g.a]::json, state_version = p_state_version
         from generate_series(created + 1, appends) g(a)
         where s.sid = a_sid[g.a] and outcomes[g.a] = 'ok';
