@@ -1,12 +1,11 @@
 import { buildApp } from '../api/build-app.ts'
+import { isLoopback } from '../api/plugins/principal.ts'
 import { migrate } from '../database/migrate.ts'
 import { openPool } from '../database/pool.ts'
 import { startEmbedded, type Embedded } from '../database/embedded/start-embedded.ts'
 import { openLog } from '../log/open-log.ts'
 import { startProjector } from '../projector/start-projector.ts'
 import { readSettings, type Settings } from '../settings.ts'
-
-const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /**
  * `stemma serve`: the service, on the database that DATABASE_URL names or on an embedded one of its
@@ -16,7 +15,7 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 export const runServe = async (argv: string[]): Promise<number> => {
   if (argv.length > 0) throw new Error('stemma serve takes settings from the environment only')
   const settings = readSettings()
-  if (!loopback.has(settings.host)) {
+  if (!isLoopback(settings.host)) {
     say(`stemma serves other machines only with tokens: STEMMA_HOST=${settings.host} is refused`)
     return 1
   }
@@ -32,12 +31,14 @@ export const runServe = async (argv: string[]): Promise<number> => {
   return 0
 }
 
+/** People first, background work after them, the database last. */
 const serveOn = async (
   settings: Settings,
   url: string,
   embedded: Embedded | undefined,
   stopped: Promise<NodeJS.Signals>,
 ): Promise<void> => {
+  if (!embedded) say(`database   ${whereOf(url)}`)
   await using pool = openPool({
     url,
     max: settings.poolSize,
@@ -52,7 +53,7 @@ const serveOn = async (
   const app = buildApp({ pool, log, settings, report, onLongTail: (sid) => projector.ask(sid) })
   try {
     await app.listen({ host: settings.host, port: settings.port })
-    greet(app.listeningOrigin, url, embedded)
+    greet(app.listeningOrigin, settings, embedded)
     const signal = await stopped
     say(`${signal}: stopping`)
   } finally {
@@ -68,12 +69,21 @@ const openEmbedded = async (settings: Settings): Promise<Embedded> => {
   return embedded
 }
 
-const greet = (origin: string, url: string, embedded: Embedded | undefined): void => {
-  say(`join       DATABASE_URL=${embedded ? url : '(the same)'} STEMMA_PORT=0 npm start`)
-  say(`try        npx stemma import test/recordings/opencode-v2/*.json`)
-  say(`           npx stemma sessions`)
+const greet = (origin: string, settings: Settings, embedded: Embedded | undefined): void => {
+  say(`join       DATABASE_URL=${embedded?.url ?? '(the same)'} STEMMA_PORT=0 npm start`)
+  // The command line finds the usual address by itself.
+  const stemma = origin === settings.url ? 'npx stemma' : `STEMMA_URL=${origin} npx stemma`
+  say(`try        ${stemma} import test/recordings/opencode-v2/*.json`)
+  say(`           ${stemma} sessions`)
+  say(`           curl ${origin}/v1/sessions`)
   say(`stop       Ctrl-C`)
   say(`stemma listening on ${origin}`)
+}
+
+/** Of a database's URL what may be shown. */
+const whereOf = (url: string): string => {
+  const { hostname, port, pathname } = new URL(url)
+  return `PostgreSQL at ${hostname}${port === '' ? '' : `:${port}`}${pathname}`
 }
 
 const untilSignal = (): Promise<NodeJS.Signals> =>
@@ -90,8 +100,11 @@ const untilSignal = (): Promise<NodeJS.Signals> =>
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-const report = (problem: unknown): void => {
-  process.stderr.write(
-    `${problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)}\n`,
-  )
+const report = (problem: unknown): void => void process.stderr.write(`${textOf(problem)}\n`)
+
+/** With what caused it, and without what it was about: payloads are in no message. */
+const textOf = (problem: unknown): string => {
+  if (!(problem instanceof Error)) return String(problem)
+  const text = problem.stack ?? problem.message
+  return problem.cause === undefined ? text : `${text}\ncaused by: ${textOf(problem.cause)}`
 }

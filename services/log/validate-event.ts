@@ -8,6 +8,7 @@ import {
   type EventType,
 } from '../../schema/events/event-table.ts'
 import { idPattern } from '../../schema/events/shapes.ts'
+import { isInstant } from './is-instant.ts'
 import { newId } from './new-id.ts'
 
 export type ValidateOptions = {
@@ -84,7 +85,7 @@ const validateOne = (
     } else note('invalid_body', `${pointer}/meta/${member}`, 'is written by the store alone')
   }
   if (faults.length > before) return undefined
-  if (event.occurredAt !== undefined && Number.isNaN(Date.parse(event.occurredAt))) {
+  if (event.occurredAt !== undefined && !isInstant(event.occurredAt)) {
     note('invalid_body', `${pointer}/occurredAt`, 'is no date')
     return undefined
   }
