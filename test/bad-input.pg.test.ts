@@ -1,10 +1,32 @@
 import t from 'tap'
 import { buildApp } from '../services/api/build-app.ts'
+import type { App } from '../services/api/type-provider.ts'
 import { openLog } from '../services/log/open-log.ts'
 import { readSettings } from '../services/settings.ts'
 import { openTestDatabase } from './harness/database.ts'
+import { ofNoBody, ofNoInput, times, withoutInput } from './harness/bad-bodiless.ts'
 import { particular } from './harness/bad-particulars.ts'
-import { cursors, json, limits, ofEveryBody, ofEveryRead } from './harness/bad-requests.ts'
+import {
+  cursors,
+  json,
+  limits,
+  ofEveryBody,
+  ofEveryRead,
+  type Bad,
+} from './harness/bad-requests.ts'
+
+/** Routes of the description that take input and for which the table has no row. */
+const routesWithout = async (app: App, rows: readonly Bad[]): Promise<string[]> => {
+  const { paths } = (await app.inject('/openapi.json')).json<{ paths: Record<string, object> }>()
+  return Object.entries(paths).flatMap(([path, operations]) => {
+    const form = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/?]+')}(\\?|$)`)
+    const tried = rows.filter(({ url }) => form.test(url)).map(({ method }) => method as string)
+    return Object.keys(operations)
+      .map((method) => method.toUpperCase())
+      .filter((method) => !withoutInput.includes(path) && !tried.includes(method))
+      .map((method) => `${method} ${path}`)
+  })
+}
 
 t.test(
   'bad input on every route: a problem with its code and pointer, never a 500, nothing written',
@@ -26,7 +48,17 @@ t.test(
         ),
       )
     const before = await stored()
-    for (const bad of [...ofEveryBody, ...ofEveryRead, ...limits, ...cursors, ...particular]) {
+    const rows = [
+      ...ofEveryBody,
+      ...ofEveryRead,
+      ...ofNoBody,
+      ...ofNoInput,
+      ...times,
+      ...limits,
+      ...cursors,
+      ...particular,
+    ]
+    for (const bad of rows) {
       const { method, url, body, raw, headers = {} } = bad
       const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
       const reply = await app.inject({
@@ -56,6 +88,7 @@ t.test(
       t.equal(problem.status, reply.statusCode)
     }
     t.equal(await stored(), before, 'nothing was written')
+    t.same(await routesWithout(app, rows), [], 'the table has rows for every route')
     t.same(problems, [], 'and nothing was our fault')
     await app.close()
     await log[Symbol.asyncDispose]()

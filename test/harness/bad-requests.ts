@@ -16,7 +16,7 @@ export type Bad = {
 }
 
 export const json = { 'content-type': 'application/json' }
-const longId = 'x'.repeat(129)
+export const longId = 'x'.repeat(129)
 
 /** Every route that takes a body, with a body that it takes. */
 const bodies: readonly { method: Method; url: string; good: Record<string, unknown> }[] = [

@@ -42,7 +42,10 @@ export const startServer = async (
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
-    void exited.then((how) => reject(new Error(`it ended with ${how}:\n${printed}`)))
+    void exited.then((how) => {
+      clearTimeout(timer)
+      reject(new Error(`it ended with ${how}:\n${printed}`))
+    })
   }).catch((error: unknown) => {
     child.kill('SIGKILL')
     throw error

@@ -1,0 +1,62 @@
+import { json, longId, type Bad } from './bad-requests.ts'
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** Writes that take no body, so that any is one too many. */
+export const ofNoBody: readonly Bad[] = (
+  [
+    ['DELETE', '/v1/sessions/ses_1'],
+    ['POST', '/v1/sessions/ses_1/restore'],
+    ['POST', '/v1/sessions/ses_1/archive'],
+    ['POST', '/v1/sessions/ses_1/unarchive'],
+    ['DELETE', '/v1/sessions/ses_1/inputs/msg_1'],
+  ] as const
+).flatMap(([method, url]): Bad[] => {
+  const at = { method, url }
+  return [
+    { ...at, body: { a: 1 }, status: 400, code: 'invalid_body', pointer: '/a' },
+    { ...at, body: [], status: 400, code: 'invalid_body', pointer: '' },
+    { ...at, body: null, status: 400, code: 'invalid_body', pointer: '' },
+    { ...at, raw: '{', headers: json, status: 400, code: 'invalid_json', pointer: '' },
+    { ...at, raw: 'a=1', headers: form, status: 415, code: 'unsupported_media_type' },
+    { ...at, headers: { 'idempotency-key': '' }, status: 400, code: 'invalid_header' },
+    { ...at, headers: { 'if-match': '*' }, status: 400, code: 'invalid_header' },
+    { ...at, headers: { 'if-match': '"1", "2"' }, status: 400, code: 'invalid_header' },
+    { ...at, headers: { 'if-match': '"99"' }, status: 412, code: 'precondition_failed' },
+    { ...at, url: `${url}?force=true`, status: 400, code: 'invalid_query' },
+    { ...at, url: url.replace('ses_1', longId), status: 400, code: 'invalid_id' },
+    { ...at, url: url.replace('ses_1', 'no_such'), status: 404, code: 'session_not_found' },
+    { ...at, method: 'PUT', status: 405, code: 'method_not_allowed' },
+  ]
+})
+
+/** What operators ask: there is nothing to get wrong but the method. */
+export const withoutInput: readonly string[] = ['/livez', '/readyz', '/metrics', '/openapi.json']
+
+export const ofNoInput: readonly Bad[] = withoutInput.map((url): Bad => ({
+  method: 'POST',
+  url,
+  body: {},
+  status: 405,
+  code: 'method_not_allowed',
+}))
+
+/** Times that the calendar, RFC 3339 or the database does not have. */
+export const times: readonly Bad[] = [
+  'yesterday',
+  '2026-02-29T00:00:00Z',
+  '2026-13-01T00:00:00Z',
+  '2026-01-01T24:00:00Z',
+  '2026-01-01T00:00:00',
+  '2026-01-01T00:00:00+16:00',
+  '0000-01-01T00:00:00Z',
+  '9999-12-31T23:59:59-01:00',
+  1,
+].map((occurredAt): Bad => ({
+  method: 'POST',
+  url: '/v1/sessions/ses_1/events',
+  body: { events: [{ type: 'x.a', data: 1, occurredAt }] },
+  status: 400,
+  code: 'invalid_body',
+  pointer: '/events/0/occurredAt',
+}))
