@@ -75,6 +75,27 @@ t.test('after kill -9 the next start finds its PostgreSQL and goes on', async (t
   t.equal(processStart(postmaster), undefined, 'and is stopped with it')
 })
 
+t.test(
+  'a PostgreSQL that is killed under its server is started again, and nothing acknowledged is lost',
+  async (t) => {
+    using folder = openDataDir()
+    await using server = await startServer({ STEMMA_DATA_DIR: folder.path })
+    t.equal((await create(server, 'ses_before')).status, 201)
+    const killed = postmasterOf(folder.path)
+    process.kill(killed, 'SIGKILL')
+    let status = 0
+    for (let tries = 0; tries < 60 && status !== 201; tries += 1) {
+      status = (await create(server, 'ses_after')).status
+      if (status !== 201) await sleep(500)
+    }
+    t.equal(status, 201)
+    t.same((await listed(server)).toSorted(), ['ses_after', 'ses_before'])
+    t.not(postmasterOf(folder.path), killed)
+    t.match(server.output(), /PostgreSQL had ended, and runs again/)
+    t.equal(await server.end('SIGTERM'), 0)
+  },
+)
+
 t.test('of two servers on one folder the last one to leave stops PostgreSQL', async (t) => {
   using folder = openDataDir()
   const environment = { STEMMA_DATA_DIR: folder.path }

@@ -2,10 +2,10 @@ import { buildApp } from '../api/build-app.ts'
 import { isLoopback } from '../api/plugins/principal.ts'
 import { migrate } from '../database/migrate.ts'
 import { openPool } from '../database/pool.ts'
-import { startEmbedded, type Embedded } from '../database/embedded/start-embedded.ts'
 import { openLog } from '../log/open-log.ts'
 import { startProjector } from '../projector/start-projector.ts'
 import { readSettings, type Settings } from '../settings.ts'
+import { keepEmbedded, type KeptEmbedded } from './keep-embedded.ts'
 
 /**
  * `stemma serve`: the service, on the database that DATABASE_URL names or on an embedded one of its
@@ -35,7 +35,7 @@ export const runServe = async (argv: string[]): Promise<number> => {
 const serveOn = async (
   settings: Settings,
   url: string,
-  embedded: Embedded | undefined,
+  embedded: KeptEmbedded | undefined,
   stopped: Promise<NodeJS.Signals>,
 ): Promise<void> => {
   if (!embedded) say(`database   ${whereOf(url)}`)
@@ -61,15 +61,15 @@ const serveOn = async (
   }
 }
 
-const openEmbedded = async (settings: Settings): Promise<Embedded> => {
-  const embedded = await startEmbedded({ dataDir: settings.dataDir, log: say })
+const openEmbedded = async (settings: Settings): Promise<KeptEmbedded> => {
+  const embedded = await keepEmbedded({ dataDir: settings.dataDir, log: say })
   const how = embedded.joined ? 'found running' : 'started'
   say(`database   PostgreSQL ${embedded.version}, ${how}, on port ${embedded.port}`)
   say(`data       ${embedded.dataDir}`)
   return embedded
 }
 
-const greet = (origin: string, settings: Settings, embedded: Embedded | undefined): void => {
+const greet = (origin: string, settings: Settings, embedded: KeptEmbedded | undefined): void => {
   say(`join       DATABASE_URL=${embedded?.url ?? '(the same)'} STEMMA_PORT=0 npm start`)
   // The command line finds the usual address by itself.
   const stemma = origin === settings.url ? 'npx stemma' : `STEMMA_URL=${origin} npx stemma`
