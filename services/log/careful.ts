@@ -9,6 +9,7 @@ import { loadForDecision, lockSession, type Loaded } from './load-session.ts'
 import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
 import type { Decidable } from './rules/decidable.ts'
 import { decide, type Decision } from './rules/decide.ts'
+import type { DecidedEvent } from './rules/draft.ts'
 
 /** What the careful way found: the outcome, and the session as it is now, if it is known. */
 export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }
@@ -148,18 +149,18 @@ export const resolveUnknown = async (
   deadline: number,
 ): Promise<Decidable | undefined> => {
   const { append: sent, target } = share
-  const firstEvent = sent.events[0]!
   let pause = 20
   while (Date.now() < deadline) {
     try {
       const found = await pool.use(async (connection) => {
         const loaded = await loadForDecision(connection, target, {
-          eventIds: [firstEvent.eventId],
+          eventIds: sent.events.map((event) => event.eventId),
           names: new Set(),
         })
-        if (loaded.facts.events.get(firstEvent.eventId)?.seq === firstEvent.seq) {
-          return { session: loaded.session }
-        }
+        // Each of them: one alone may have come through another server, sent there by its caller.
+        const there = ({ eventId, seq }: DecidedEvent): boolean =>
+          loaded.facts.events.get(eventId)?.seq === seq
+        if (sent.events.every(there)) return { session: loaded.session }
         if (loaded.session.head > sent.expected) return { session: undefined }
         const result = await append(connection, share)
         return result !== 'taken' && result.outcome === 'ok'

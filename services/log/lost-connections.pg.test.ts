@@ -171,6 +171,39 @@ t.test(
 )
 
 t.test(
+  'L4: of a call that was lost, one command came through another server: the others are not taken for stored',
+  async (t) => {
+    await using database = await openTestDatabase()
+    await using cut = await throughProxy(database)
+    const other = openLog({ pool: database.pool, report: () => {} })
+    await cut.log.execute(create('s'))
+    const [first, second] = [on('s', 'first'), on('s', 'second')]
+    const done = cut.proxy.cut({ at: 'before the request', matching: append })
+    cut.proxy.refuse(true)
+    const both = Promise.all([cut.log.execute(first), cut.log.execute(second)])
+    await done
+    cut.proxy.cutAll()
+    t.match(await other.execute(first), { lastSeq: 2 })
+    cut.proxy.refuse(false)
+    t.same(
+      (await both).map((outcome) => outcome.lastSeq),
+      [2, 3],
+    )
+    const rows = await database.pool.use((c) =>
+      c.query<{ event_id: string }>('select event_id from stemma.event order by seq'),
+    )
+    const ids = [first, second].flatMap((command) =>
+      command.kind === 'append' ? command.events.map((e) => e.eventId) : [],
+    )
+    t.same(
+      rows.slice(1).map((row) => row.event_id),
+      ids,
+    )
+    await other[Symbol.asyncDispose]()
+  },
+)
+
+t.test(
   'when nobody can say in time what became of an append, the answer is outcome_unknown, and what follows is not lost',
   async (t) => {
     await using database = await openTestDatabase()
