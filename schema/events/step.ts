@@ -2,7 +2,16 @@ import { Type } from 'typebox'
 import { owner, ownerOrStore, type EventFamily } from './event-family.ts'
 import { Attempt, Cost, EventError, Id, Json, Model, strict, Tokens } from './shapes.ts'
 
-/** Any text: which finishes end a step is rule 15's to say. */
+/** What a step may end with; any other finish, or none, is an incomplete stream (rule 15). */
+export const knownFinishes: ReadonlySet<string> = new Set([
+  'stop',
+  'tool-calls',
+  'length',
+  'content-filter',
+  'refusal',
+])
+
+/** Any text: what is not known is refused by its rule, which says what to do instead. */
 const Finish = Type.String()
 
 export const stepEvents = {

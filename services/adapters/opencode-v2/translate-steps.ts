@@ -1,4 +1,5 @@
 import type { EventData } from '../../../schema/events/event-table.ts'
+import { knownFinishes } from '../../../schema/events/step.ts'
 import { toId } from './members.ts'
 import { takeError, takeModel, takeSpent, takeState } from './shapes.ts'
 import type { SourceEvent } from './source.ts'
@@ -13,15 +14,6 @@ import {
   type Translate,
   type Writer,
 } from './writer.ts'
-
-/** What a step can end with (rule 15). */
-const knownFinishes: ReadonlySet<string> = new Set([
-  'stop',
-  'tool-calls',
-  'length',
-  'content-filter',
-  'refusal',
-])
 
 export const stepTranslations: Readonly<Record<string, Translate>> = {
   'step.started': (writer, source) => {

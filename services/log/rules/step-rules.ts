@@ -1,19 +1,11 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
+import { knownFinishes } from '../../../schema/events/step.ts'
 import { withMembers, type OpenStep } from '../session-state.ts'
 import { bring, lookup, messageName, type Draft } from './draft.ts'
 import type { RulesOf } from './rule.ts'
 
 type StepEvent = Extract<EventType, `step.${string}`>
-
-/** Rule 15: what a provider may say that a step ended with. */
-const knownFinishes: ReadonlySet<string> = new Set([
-  'stop',
-  'tool-calls',
-  'length',
-  'content-filter',
-  'refusal',
-])
 
 export const stepRules: RulesOf<StepEvent> = {
   'step.started': (draft, data) => {
