@@ -60,6 +60,9 @@ export const callAppend = async (
   for (const { a, outcome, sid, head, recorded_at } of rows) {
     results[order[a - 1]!] = { outcome, sid, head, recordedAt: recorded_at }
   }
+  if (rows.length !== appends.length) {
+    throw new Error(`${rows.length} results for ${appends.length} appends`)
+  }
   return results
 }
 

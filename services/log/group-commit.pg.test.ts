@@ -111,3 +111,20 @@ t.test('a log that is stopping answers what it took and takes nothing more', asy
   await Promise.all(taken)
   await stopped
 })
+
+t.test('a listener that fails does not fail the append, nor send it again', async (t) => {
+  await using database = await openTestDatabase()
+  const problems: unknown[] = []
+  const log = openLog({ pool: database.pool, report: (problem) => problems.push(problem) })
+  log.onAppended(() => {
+    throw new Error('a faulty listener')
+  })
+  await log.execute(create('s'))
+  const outcomes = await Promise.all([1, 2, 3].map((n) => log.execute(rename('s', `${n}`))))
+  t.same(
+    outcomes.map((outcome) => outcome.lastSeq),
+    [2, 3, 4],
+  )
+  t.ok(problems.length > 0, 'and it is reported')
+  await log[Symbol.asyncDispose]()
+})

@@ -1,7 +1,7 @@
 import { Refusal } from '../../schema/errors.ts'
 import { ConnectionLost, DatabaseError } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
-import { callAppend } from './append-call.ts'
+import { callAppend, type AppendResult } from './append-call.ts'
 import { resolveUnknown, runCarefully } from './careful.ts'
 import type { Command, Outcome, Target } from './command.ts'
 import { readSessions } from './load-session.ts'
@@ -183,33 +183,31 @@ export const createGroupCommit = (deps: {
   }
 
   const send = async (shares: readonly Share[]): Promise<void> => {
+    let results: AppendResult[]
     try {
-      const results = await pool.use((connection) =>
-        callAppend(
-          connection,
-          shares.map((share) => share.append),
-          { wait: false },
-        ),
-      )
-      shares.forEach((share, index) => {
-        const { outcome, sid, head } = results[index]!
-        const queue = queues.of(share.target)
-        if (outcome === 'ok') {
-          succeed(share, { sid, head, state: share.append.state })
-          queues.release(queue)
-          return
-        }
-        queue.session = undefined
-        if (outcome === 'conflict') queue.lost += 1
-        else queue.locked = true
-        queues.giveBack(
-          queue,
-          share.commands.map(({ pending }) => pending),
-        )
-      })
+      const appends = shares.map((share) => share.append)
+      results = await pool.use((connection) => callAppend(connection, appends, { wait: false }))
     } catch (error) {
-      await sendFailed(shares, error)
+      return sendFailed(shares, error)
     }
+    // From here on what was answered is answered: no error may send it again.
+    shares.forEach((share, index) => settle(share, results[index]!))
+  }
+
+  const settle = (share: Share, { outcome, sid, head }: AppendResult): void => {
+    const queue = queues.of(share.target)
+    if (outcome === 'ok') {
+      succeed(share, { sid, head, state: share.append.state })
+      queues.release(queue)
+      return
+    }
+    queue.session = undefined
+    if (outcome === 'conflict') queue.lost += 1
+    else queue.locked = true
+    queues.giveBack(
+      queue,
+      share.commands.map(({ pending }) => pending),
+    )
   }
 
   const sendFailed = async (shares: readonly Share[], error: unknown): Promise<void> => {

@@ -32,7 +32,14 @@ export const openLog = (deps: {
     pool: deps.pool,
     settings: { ...groupCommitDefaults, ...deps.settings },
     appended: (appended) => {
-      for (const listener of listeners) listener(appended)
+      for (const listener of listeners) {
+        // A listener's fault is not the append's: it is committed.
+        try {
+          listener(appended)
+        } catch (error) {
+          deps.report(error)
+        }
+      }
       horizon.ring()
     },
   })
