@@ -5,9 +5,9 @@ import { entryOf } from '../session-state.ts'
 import { applyEvent, type IncomingEvent } from './apply-event.ts'
 import type { Decidable, Extra } from './decidable.ts'
 import { derivedEventId, lookup, messageName, type Draft } from './draft.ts'
-import { applyImport } from './import-command.ts'
+import { applyImport, checkOrigin } from './import-command.ts'
 import { checkOwner, isOwnerEvent } from './owner-check.ts'
-import { turnActive } from './turn-rules.ts'
+import { turnActive, turnSettled } from './turn-rules.ts'
 
 /** Moves the draft by one command. `duplicates` are events that the log has; the rest is decided. */
 export const applyCommand = (
@@ -16,7 +16,10 @@ export const applyCommand = (
   command: Command,
   duplicates: ReadonlyMap<string, number>,
 ): Extra => {
-  if (command.kind === 'append' && restOf(command.events, duplicates).length === 0) return {}
+  if ('events' in command && restOf(command.events, duplicates).length === 0) {
+    if (command.kind === 'import') checkOrigin(session, command)
+    return {}
+  }
   if (command.kind === 'create' || command.kind === 'import') {
     if (command.kind === 'create' && session.head > 0) throw taken(command.sessionId)
   } else if (session.head === 0) {
@@ -41,6 +44,10 @@ const applyKnown = (
       checkOwner(draft, command, rest)
       checkHead(session, command)
       for (const event of rest) {
+        // The turn may have ended in this very append.
+        if (isOwnerEvent(event.type) && draft.state.turn?.turnId !== command.turnId) {
+          throw turnSettled(draft, command.turnId ?? '')
+        }
         const meta =
           command.turnId !== undefined && command.fence !== undefined && isOwnerEvent(event.type)
             ? { ...event.meta, turnId: command.turnId, fence: command.fence }

@@ -89,5 +89,7 @@ const ownerMeta = (meta: EventMeta): EventMeta => ({
 const keepImportBefore = (draft: Draft, type: string): void => {
   const before = draft.state.importBefore
   if (!before || draft.importing || !harmlessToImports.has(type)) return
+  // Once something else stands behind the closings, nothing harmless makes up for it.
+  if (before.head !== draft.head - 1) return
   draft.state = withMembers(draft.state, { importBefore: { ...before, head: draft.head } })
 }

@@ -127,3 +127,29 @@ t.test('an unknown outcome is explained later, once, by anyone', async (t) => {
   s.accept(resolve('c1'))
   t.equal(s.refuse(resolve('c1')).code, 'wrong_state')
 })
+
+t.test('a name that one append notes twice is stored once, with the later event', async (t) => {
+  const s = rehearseTurn()
+  const retry = event('step.retried', {
+    messageId: 'msg_1',
+    attempt: 2,
+    error: { kind: 'provider', message: '' },
+  })
+  const decision = s.accept(
+    inTurn(
+      stepStarted(),
+      called('c1'),
+      dispatched('c1'),
+      retry,
+      called('c1'),
+      dispatched('c1'),
+      settled('c1', 'unknown'),
+    ),
+  )
+  const noted = decision.names.filter((name) => name.replace)
+  t.same(
+    noted.map((name) => name.name),
+    ['unknown:msg_1/c1'],
+  )
+  t.equal(noted[0]?.seq, decision.outcome.lastSeq)
+})

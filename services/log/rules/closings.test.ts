@@ -132,3 +132,26 @@ t.test(
     ])
   },
 )
+
+t.test('rule 7: a delete closes what is open outside a turn too', async (t) => {
+  const s = rehearseTurn()
+  s.accept(
+    inTurn(
+      event('request.opened', {
+        requestId: 'req_1',
+        kind: 'permission',
+        permission: { action: 'a', resources: [] },
+      }),
+      event('epoch.opened', { epochId: 'epo_1', epoch: 1, worktreeId: 'w', capture: 'scan' }),
+    ),
+  )
+  // As an import may leave them: open, and no turn.
+  const { turn: _turn, ...state } = s.session.state
+  s.session = { ...s.session, state: { ...state, epochs: { epo_1: { worktreeId: 'w' } } } }
+  s.accept({ kind: 'delete', eventId: 'evt_delete' })
+  t.same(
+    s.last.map((e) => e.type),
+    ['request.closed', 'epoch.failed', 'session.deleted'],
+  )
+  t.same(s.session.state, { fence: 1, deleted: true })
+})

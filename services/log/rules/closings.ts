@@ -1,5 +1,5 @@
 import type { EventData, EventType } from '../../../schema/events/event-table.ts'
-import type { OpenCall, OpenStep, SessionState } from '../session-state.ts'
+import type { OpenCall, OpenEpoch, OpenStep, SessionState } from '../session-state.ts'
 
 /** An event that the store adds itself, before the event that causes it. */
 export type Closing = {
@@ -21,7 +21,7 @@ export const closingsBefore = (
     case 'turn.ended':
       return state.turn?.turnId === (data as { turnId: string }).turnId ? closeTurn(state) : []
     case 'session.deleted':
-      return [...endTurn(state), ...closeShells(state)]
+      return [...closeAll(state), ...endTurn(state), ...closeShells(state)]
     case 'step.failed':
     case 'step.retried':
       return state.step?.messageId === (data as { messageId: string }).messageId
@@ -41,7 +41,19 @@ export const closingsBefore = (
 
 type CloseReason = 'cancelled' | 'superseded'
 
-const closeTurn = (state: SessionState): readonly Closing[] => {
+/** What the end of a turn closes: epochs of no turn run on. */
+const closeTurn = (state: SessionState): readonly Closing[] =>
+  closeOpen(state, (epoch) => epoch.turn === true, 'the turn ended before the epoch was sealed')
+
+/** What a delete closes beside the turn and the shells: all there is, in a turn or not. */
+const closeAll = (state: SessionState): readonly Closing[] =>
+  closeOpen(state, () => true, 'the session was deleted before the epoch was sealed')
+
+const closeOpen = (
+  state: SessionState,
+  closesEpoch: (epoch: OpenEpoch) => boolean,
+  epochReason: string,
+): readonly Closing[] => {
   const step = state.step
   const inStep = step ? closeStepContent(state, step, 'cancelled') : []
   const closedRequests = new Set(
@@ -68,10 +80,10 @@ const closeTurn = (state: SessionState): readonly Closing[] => {
       data: { compactionId },
     })),
     ...Object.entries(state.epochs ?? {})
-      .filter(([, epoch]) => epoch.turn)
+      .filter(([, epoch]) => closesEpoch(epoch))
       .map(([epochId]) => ({
         type: 'epoch.failed' as const,
-        data: { epochId, reason: 'the turn ended before the epoch was sealed' },
+        data: { epochId, reason: epochReason },
       })),
   ]
 }
@@ -80,7 +92,6 @@ const closeTurn = (state: SessionState): readonly Closing[] => {
 const endTurn = (state: SessionState): readonly Closing[] =>
   state.turn
     ? [
-        ...closeTurn(state),
         {
           type: 'turn.ended',
           data: {

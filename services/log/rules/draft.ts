@@ -77,6 +77,9 @@ export const bring = (draft: Draft, name: string): void => {
 
 /** Notes a name whose latest event counts, such as the end of a turn that an import replaces. */
 export const note = (draft: Draft, name: string): void => {
+  // A statement updates a row once: of two notes in one append the later counts.
+  const earlier = draft.names.findIndex((brought) => brought.name === name && brought.replace)
+  if (earlier >= 0) draft.names.splice(earlier, 1)
   draft.names.push({ name, seq: draft.head + 1, replace: true })
   draft.broughtHere.add(name)
 }

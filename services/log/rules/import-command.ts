@@ -21,6 +21,7 @@ export const applyImport = (
   checkOrigin(session, command)
   const missing = missingOf(command.events, duplicates)
   if (!missing.some((event) => !event.meta.importClosing)) return { skipped: missing.length }
+  checkClosingIds(command.events, duplicates)
   reopen(draft)
 
   let before: SessionState | undefined
@@ -42,7 +43,10 @@ export const applyImport = (
   return { skipped }
 }
 
-const checkOrigin = (session: Decidable, { origin, sessionId, events }: ImportCommand): void => {
+export const checkOrigin = (
+  session: Decidable,
+  { origin, sessionId, events }: ImportCommand,
+): void => {
   if (session.head === 0) {
     if (events[0]?.type !== 'session.created') {
       throw new Refusal('invalid_body', 'the import of a new session begins with session.created', {
@@ -62,6 +66,46 @@ const checkOrigin = (session: Decidable, { origin, sessionId, events }: ImportCo
     throw new Refusal('duplicate_id', `session ${sessionId} did not come from this origin`)
   }
 }
+
+/**
+ * A closing belongs to one end of the source. Under an id that is there already it would count as
+ * known, and what the new events re-open would stay open.
+ */
+const checkClosingIds = (
+  events: readonly IncomingEvent[],
+  duplicates: ReadonlyMap<string, number>,
+): void => {
+  const lastNew = events.findLastIndex((e) => !duplicates.has(e.eventId) && !e.meta.importClosing)
+  const stale = events.findIndex(
+    (event, index) =>
+      index > lastNew &&
+      event.meta.importClosing &&
+      closingTypes.has(event.type) &&
+      duplicates.has(event.eventId),
+  )
+  if (stale < 0) return
+  throw new Refusal('invalid_body', 'a closing of an earlier end of the source was sent again', {
+    faults: [
+      {
+        pointer: `/events/${stale}/eventId`,
+        detail: 'must be new, for what it closes is open again',
+      },
+    ],
+  })
+}
+
+const closingTypes: ReadonlySet<string> = new Set([
+  'request.closed',
+  'tool.settled',
+  'text.ended',
+  'reasoning.ended',
+  'step.failed',
+  'step.ended',
+  'turn.ended',
+  'compaction.failed',
+  'shell.ended',
+  'epoch.failed',
+])
 
 const reopen = (draft: Draft): void => {
   const before = draft.state.importBefore

@@ -124,3 +124,57 @@ t.test('an event of the source after a closing is refused', async (t) => {
   const { begun, closings, rest } = source()
   t.equal(rehearse().refuse(bring([...begun, ...closings, ...rest])).code, 'invalid_body')
 })
+
+t.test(
+  'a source that was written to since stays diverged, also when the session is renamed afterwards',
+  async (t) => {
+    const { begun, closings, rest } = source()
+    const s = rehearse()
+    s.accept(bring([...begun, ...closings]))
+    s.accept({ kind: 'start-turn', turnId: 'trn_2', ownerId: 'own', inputs: [], eventId: 'evt_t2' })
+    s.accept({ kind: 'append', events: [event('session.renamed', { title: 'mine' })] })
+    t.equal(s.refuse(bring([...begun, ...rest])).code, 'import_diverged')
+    t.equal(s.session.state.turn?.turnId, 'trn_2', 'the running turn is untouched')
+  },
+)
+
+t.test(
+  'rule 10: a call that a later copy of the source settled as ok is not resolved as unknown',
+  async (t) => {
+    const { begun, closings, rest } = source()
+    const s = rehearse()
+    s.accept(bring([...begun, ...closings]))
+    s.accept(bring([...begun, ...rest]))
+    const resolve = event('tool.resolved', {
+      messageId: 'msg_1',
+      callId: 'c1',
+      outcome: 'error',
+      evidence: 'x',
+    })
+    t.equal(s.refuse({ kind: 'append', events: [resolve] }).code, 'wrong_state')
+  },
+)
+
+t.test(
+  'an import of which everything is known is answered, also for a deleted session and an old head',
+  async (t) => {
+    const { begun, rest } = source()
+    const s = rehearse()
+    s.accept(bring([...begun, ...rest]))
+    const known = { ...bring([...begun, ...rest]), expectedSeq: 1 }
+    t.equal(s.accept(known).outcome.duplicates, 10)
+    s.accept({ kind: 'delete', eventId: 'evt_delete' })
+    t.equal(s.accept(known).outcome.added, 0)
+  },
+)
+
+t.test(
+  'a closing that is sent again behind new events of the source is refused, not taken for done',
+  async (t) => {
+    const { begun, closings } = source()
+    const s = rehearse()
+    s.accept(bring([...begun, ...closings]))
+    const more: NewEvent = { eventId: 'evt_more', type: 'x.other', version: 1, data: {}, meta: {} }
+    t.equal(s.refuse(bring([...begun, more, ...closings])).code, 'invalid_body')
+  },
+)

@@ -2,8 +2,9 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
 import { entryOf, withEntry, withMembers, withoutEntry } from '../session-state.ts'
 import { bring, lookup, messageName } from './draft.ts'
-import { needMessage } from './part-rules.ts'
+import { needCall, needMessage } from './part-rules.ts'
 import { anyTime, type RulesOf } from './rule.ts'
+import { needStep } from './step-rules.ts'
 
 type ContextEvent = Extract<
   EventType,
@@ -35,6 +36,9 @@ export const contextRules: RulesOf<ContextEvent> = {
 /** Epochs are opened and closed once; worktrees, attribution and reservations come with part 6. */
 export const fileRules: RulesOf<FileEvent> = {
   'epoch.opened': (draft, data) => {
+    if (data.messageId !== undefined) needMessage(draft, data.messageId)
+    if (data.callId !== undefined)
+      needCall(draft, needStep(draft, data.messageId ?? ''), data.callId)
     bring(draft, `epoch:${data.epochId}`)
     draft.state = withMembers(draft.state, {
       epochs: withEntry(draft.state.epochs, data.epochId, {

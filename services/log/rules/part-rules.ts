@@ -73,14 +73,18 @@ export const partRules: RulesOf<PartEvent> = {
     if (data.outcome === 'ok' && call.status !== 'dispatched' && !call.answered && !call.provider) {
       throw new Refusal('wrong_state', `call ${data.callId} was never dispatched: it cannot be ok`)
     }
-    if (data.outcome === 'unknown') note(draft, unknownCallName(data.messageId, data.callId))
+    // An import may settle a call again: the name then leads to the end that counts.
+    if (data.outcome === 'unknown' || draft.importing)
+      note(draft, unknownCallName(data.messageId, data.callId))
     const calls = withoutEntry(step.calls, data.callId)
     setStep(draft, omitUndefined({ ...step, calls }))
   },
   'tool.resolved': (draft, data) => {
     const end = lookup(draft, unknownCallName(data.messageId, data.callId))
-    if (end === undefined) {
-      if (!hasPart(draft, data.messageId, data.callId)) throw noPart(data.messageId, data.callId)
+    const outcome = (end?.data as { outcome?: string } | undefined)?.outcome
+    if (outcome !== 'unknown') {
+      if (!end && !hasPart(draft, data.messageId, data.callId))
+        throw noPart(data.messageId, data.callId)
       throw new Refusal('wrong_state', `call ${data.callId} did not settle as unknown`)
     }
     if (lookup(draft, resolvedCallName(data.messageId, data.callId)) !== undefined) {

@@ -28,6 +28,21 @@ t.test('rule 2: what an event names must exist', async (t) => {
       permission: { action: 'a', resources: [] },
     }),
     event('epoch.sealed', { epochId: 'epo_no', changes: [] }),
+    event('epoch.opened', {
+      epochId: 'epo_2',
+      epoch: 1,
+      worktreeId: 'w',
+      capture: 'scan',
+      messageId: 'msg_no',
+    }),
+    event('epoch.opened', {
+      epochId: 'epo_3',
+      epoch: 1,
+      worktreeId: 'w',
+      capture: 'scan',
+      messageId: 'msg_1',
+      callId: 'c_no',
+    }),
     event('input.delivered', { messageId: 'msg_no', turnId: 'trn_1' }),
   ]
   for (const e of missing) t.equal(s.refuse(inTurn(e)).code, 'dangling_reference', e.type)

@@ -2,7 +2,7 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
 import { withMembers } from '../session-state.ts'
 import { bring, lookup, note, turnEndName, turnName, type Draft } from './draft.ts'
-import { anyTime, type RulesOf } from './rule.ts'
+import type { RulesOf } from './rule.ts'
 
 type TurnEvent = Extract<EventType, `turn.${string}`>
 
@@ -42,7 +42,7 @@ export const turnRules: RulesOf<TurnEvent> = {
       turn: { ...turn, fence: data.fence },
     })
   },
-  'turn.interrupt.requested': anyTime,
+  'turn.interrupt.requested': (draft, data) => void needActive(draft, data.turnId),
   // Rule 6: ends once. What it leaves open was closed before it (closings.ts, rule 7).
   'turn.ended': (draft, data) => {
     const turn = needActive(draft, data.turnId)

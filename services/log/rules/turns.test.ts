@@ -141,3 +141,18 @@ t.test('onlyIfIdle admits nothing while a turn runs', async (t) => {
   const s = rehearseTurn()
   t.equal(s.refuse({ kind: 'admit', event: prompt('msg_2'), onlyIfIdle: true }).code, 'turn_active')
 })
+
+t.test('rule 6: nothing of a turn stands behind its end, in the same append either', async (t) => {
+  const s = rehearseTurn()
+  const open = event('request.opened', {
+    requestId: 'req_1',
+    kind: 'permission',
+    permission: { action: 'a', resources: [] },
+  })
+  t.equal(s.refuse(inTurn(turnEnded(), open)).code, 'turn_settled')
+  t.equal(
+    s.refuse(inTurn(turnEnded(), event('context.updated', { contextEpoch: 1, baseline: {} }))).code,
+    'turn_settled',
+  )
+  s.accept(inTurn(turnEnded(), event('session.renamed', { title: 'x' })))
+})
