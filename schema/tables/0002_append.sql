@@ -28,6 +28,8 @@ declare
   outcomes text[] := array_fill('ok'::text, array[appends]);
   locked_sid bigint[];
   locked_head bigint[];
+  locked_tenant int[];
+  locked_id text[];
   allocated bigint;
   now_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   new_sid bigint;
@@ -53,21 +55,29 @@ begin
   end loop;
   if created < appends then
     if p_wait then
-      select array_agg(l.sid), array_agg(l.head) into locked_sid, locked_head from (
-        select s.sid, s.head from stemma.session s
+      select array_agg(l.sid), array_agg(l.head), array_agg(l.tenant), array_agg(l.session_id)
+          into locked_sid, locked_head, locked_tenant, locked_id from (
+        select s.sid, s.head, s.tenant, s.session_id from stemma.session s
           where s.sid = any (a_sid) order by s.sid for update) l;
     else
-      select array_agg(l.sid), array_agg(l.head) into locked_sid, locked_head from (
-        select s.sid, s.head from stemma.session s
+      select array_agg(l.sid), array_agg(l.head), array_agg(l.tenant), array_agg(l.session_id)
+          into locked_sid, locked_head, locked_tenant, locked_id from (
+        select s.sid, s.head, s.tenant, s.session_id from stemma.session s
           where s.sid = any (a_sid) order by s.sid for update skip locked) l;
     end if;
     -- 2. Compare. The usual case is one comparison of two arrays.
-    if locked_sid is distinct from a_sid[created + 1:] or locked_head is distinct from a_expected[created + 1:] then
+    -- The id is compared too: after a restore the same sid may be another session.
+    if locked_sid is distinct from a_sid[created + 1:] or locked_head is distinct from a_expected[created + 1:]
+        or locked_tenant is distinct from a_tenant[created + 1:]
+        or locked_id is distinct from session_ids[created + 1:] then
       for i in created + 1 .. appends loop
         new_sid := array_position(locked_sid, a_sid[i]);
         if new_sid is not null then
           heads[i] := locked_head[new_sid];
-          if heads[i] <> a_expected[i] then outcomes[i] := 'conflict'; end if;
+          if locked_tenant[new_sid] <> a_tenant[i] or locked_id[new_sid] <> session_ids[i] then
+            outcomes[i] := 'missing';
+          elsif heads[i] <> a_expected[i] then outcomes[i] := 'conflict';
+          end if;
         elsif exists (select from stemma.session s where s.sid = a_sid[i]) then
           outcomes[i] := 'locked';
         else

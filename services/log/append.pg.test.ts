@@ -325,3 +325,19 @@ t.test('an id that is taken is refused by name also under the lock of the row', 
     })
   })
 })
+
+t.test(
+  'L9: what was decided on another log is not stored in the session that has its number now',
+  async (t) => {
+    await withLogs(1, async ({ pool }, log) => {
+      await log.execute(create())
+      await log.execute(on({ kind: 'append', events: [rename('kept state')] }))
+      // As after a restore: the same sid and head, but somebody else's session.
+      await pool.use((c) => c.query(`update stemma.session set session_id = 'victim'`))
+      const refusal = await refusalOf(log.execute(on({ kind: 'append', events: [rename('x')] })))
+      t.equal(refusal.code, 'session_not_found')
+      const [row] = await pool.use((c) => c.query('select count(*) as n from stemma.event'))
+      t.same(row, { n: 2 })
+    })
+  },
+)

@@ -10,6 +10,7 @@ import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
 import type { Decidable } from './rules/decidable.ts'
 import { decide, type Decision } from './rules/decide.ts'
 import type { DecidedEvent } from './rules/draft.ts'
+import { sameContent } from './rules/find-duplicates.ts'
 
 /** What the careful way found: the outcome, and the session as it is now, if it is known. */
 export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }
@@ -157,13 +158,19 @@ export const resolveUnknown = async (
           eventIds: sent.events.map((event) => event.eventId),
           names: new Set(),
         })
+        // Another log may have come behind the connection: its session of that number is not ours.
+        if (sent.sid !== 0 && loaded.session.sid !== sent.sid) throw new OtherLog()
         // Each of them: one alone may have come through another server, sent there by its caller.
-        const there = ({ eventId, seq }: DecidedEvent): boolean =>
-          loaded.facts.events.get(eventId)?.seq === seq
+        const there = (event: DecidedEvent): boolean => {
+          const stored = loaded.facts.events.get(event.eventId)
+          return stored?.seq === event.seq && sameContent(stored, event)
+        }
         if (sent.events.every(there)) return { session: loaded.session }
         if (loaded.session.head > sent.expected) return { session: undefined }
         const result = await append(connection, share)
-        return result !== 'taken' && result.outcome === 'ok'
+        // Ids are looked at after the compare, under the lock: the lost call must fail on them too.
+        if (result === 'taken') return { session: undefined }
+        return result.outcome === 'ok'
           ? { session: { sid: result.sid, head: sent.head, state: sent.state } }
           : undefined
       })
@@ -173,10 +180,22 @@ export const resolveUnknown = async (
         error instanceof ConnectionLost ||
         (error instanceof DatabaseError && tryAgain.has(error.code)) ||
         (error instanceof Refusal && error.code === 'overloaded')
-      if (!passing) throw error
+      // Whatever else is wrong with the look, it does not say that nothing was stored.
+      if (!passing) throw unknownOutcome(error)
     }
     await sleep(pause)
     pause = Math.min(pause * 2, 500)
   }
-  throw new Refusal('outcome_unknown', 'the connection to the database was lost during the append')
+  throw unknownOutcome(undefined)
 }
+
+class OtherLog extends Error {
+  override readonly name = 'OtherLog'
+}
+
+const unknownOutcome = (cause: unknown): Refusal =>
+  new Refusal(
+    'outcome_unknown',
+    'the connection to the database was lost during the append',
+    cause === undefined ? {} : { cause },
+  )

@@ -202,7 +202,8 @@ export const createGroupCommit = (deps: {
       return
     }
     queue.session = undefined
-    if (outcome === 'conflict') queue.lost += 1
+    // `missing`: what was kept is of another log; it is read again like after a lost compare.
+    if (outcome === 'conflict' || outcome === 'missing') queue.lost += 1
     else queue.locked = true
     queues.giveBack(
       queue,

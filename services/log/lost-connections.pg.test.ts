@@ -204,6 +204,43 @@ t.test(
 )
 
 t.test(
+  'L4: a call is lost whose key is known already: the key is answered, and not after the deadline',
+  async (t) => {
+    await using database = await openTestDatabase()
+    await using cut = await throughProxy(database)
+    await cut.log.execute(create('s'))
+    const keyed = (): Command => ({
+      ...on('s', 'keyed'),
+      receipt: { commandId: 'key', route: 'r', requestHash: 'h' },
+    })
+    const first = await cut.log.execute(keyed())
+    void cut.proxy.cut({ at: 'before the request', matching: append })
+    const began = Date.now()
+    const again = await cut.log.execute(keyed())
+    t.match(again, { replayed: true, lastSeq: first.lastSeq })
+    t.ok(Date.now() - began < 5_000, 'long before the deadline')
+  },
+)
+
+t.test('L4: a look that cannot be read does not turn a stored append into a refusal', async (t) => {
+  await using database = await openTestDatabase()
+  await using cut = await throughProxy(database)
+  await cut.log.execute(create('s'))
+  const done = cut.proxy.cut({ at: 'after the request', matching: append, afterMs: 400 })
+  const lost = cut.log.execute(on('s', 'stored')).then(
+    () => 'answered',
+    (error: Refusal) => error.code,
+  )
+  await sleep(150)
+  // A newer build writes the session after the commit and before the look.
+  await database.pool.use((c) => c.query('update stemma.session set state_version = 99'))
+  await done
+  t.equal(await lost, 'outcome_unknown')
+  const [row] = await database.pool.use((c) => c.query('select count(*) as n from stemma.event'))
+  t.same(row, { n: 2 }, 'for it was stored')
+})
+
+t.test(
   'when nobody can say in time what became of an append, the answer is outcome_unknown, and what follows is not lost',
   async (t) => {
     await using database = await openTestDatabase()

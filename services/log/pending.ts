@@ -1,4 +1,5 @@
 import type { Command, Outcome, Target } from './command.ts'
+import type { BroughtName } from './rules/draft.ts'
 import type { Decidable } from './rules/decidable.ts'
 import type { Decision } from './rules/decide.ts'
 import type { ReceiptRow, SessionAppend } from './append-call.ts'
@@ -43,12 +44,18 @@ export const shareOf = (
       head: last.head,
       state: last.state,
       events: commands.flatMap(({ decision }) => decision.events),
-      names: commands.flatMap(({ decision }) => decision.names),
+      names: lastNotes(commands.flatMap(({ decision }) => decision.names)),
       receipts: commands.flatMap(receiptsOf),
     },
     commands,
     bytes: commands.reduce((sum, { pending }) => sum + pending.bytes, 0),
   }
+}
+
+/** Of notes of one name the last: a statement updates a row once. */
+const lastNotes = (names: readonly BroughtName[]): readonly BroughtName[] => {
+  const last = new Map(names.flatMap((n, index) => (n.replace ? [[n.name, index] as const] : [])))
+  return names.filter((n, index) => !n.replace || last.get(n.name) === index)
 }
 
 const receiptsOf = ({ pending, decision }: DecidedCommand): ReceiptRow[] => {

@@ -36,7 +36,7 @@ export const findDuplicates = (
 type Content = Pick<KnownEvent, 'type' | 'version' | 'data' | 'meta'>
 
 /** Same type, version, data and meta; `meta.turnId` and `meta.fence` are the store's. */
-const sameContent = (a: Content, b: Content): boolean =>
+export const sameContent = (a: Content, b: Content): boolean =>
   a.type === b.type && a.version === b.version && contentOf(a) === contentOf(b)
 
 const contentOf = ({ data, meta }: Content): string => {
