@@ -52,6 +52,8 @@ const serveOn = async (
   await using projector = startProjector({ pool, log, report })
   const app = buildApp({ pool, log, settings, report, onLongTail: (sid) => projector.ask(sid) })
   try {
+    // Who reads the line that says so may ask /readyz at once.
+    await Promise.race([log.horizon.ready, stopped])
     await app.listen({ host: settings.host, port: settings.port })
     greet(app.listeningOrigin, settings, embedded)
     const signal = await stopped

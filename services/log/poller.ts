@@ -10,6 +10,8 @@ export type Horizon = {
   readonly lastSuccessAt: number
   /** Called with the new position each time it has grown. */
   onAdvance(listener: (position: number) => void): () => void
+  /** Resolves at the first success. */
+  readonly ready: Promise<void>
   /** Looks at once, because something was appended here. */
   ring(): void
 }
@@ -32,11 +34,14 @@ export const startPoller = (
   let lastSuccessAt = 0
   let wake: (() => void) | undefined
   let failing = false
+  let begun = (): void => {}
+  const ready = new Promise<void>((resolve) => (begun = resolve))
 
   const look = async (): Promise<void> => {
     try {
       const seen = await pool.use(readHorizon)
       lastSuccessAt = Date.now()
+      begun()
       failing = false
       if (seen > position) {
         position = seen
@@ -72,6 +77,7 @@ export const startPoller = (
     get position() {
       return position
     },
+    ready,
     get lastSuccessAt() {
       return lastSuccessAt
     },

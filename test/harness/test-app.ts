@@ -39,6 +39,7 @@ export const openTestApp = async (
   const reported: unknown[] = []
   const report = (problem: unknown): void => void reported.push(problem)
   const log = openLog({ pool: database.pool, report })
+  await log.horizon.ready
   const app = buildApp({ pool: database.pool, log, settings, report, ...more })
   return {
     app,
