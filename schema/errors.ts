@@ -40,6 +40,7 @@ export const errorTable = {
   turn_settled: row(409, 'The turn has ended'),
   open_tool_calls: row(409, 'A step cannot end while a tool call is unsettled'),
   incomplete_stream: row(409, 'A step cannot end without a known finish'),
+  attempts_spent: row(409, 'The step has had all the attempts that it may have'),
   input_delivered: row(409, 'The input has been delivered'),
   import_diverged: row(409, 'The session was written to since it was imported'),
   session_deleted: row(410, 'The session is deleted'),

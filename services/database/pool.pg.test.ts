@@ -2,8 +2,9 @@ import t from 'tap'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endpointOf, openCutProxy } from '../../test/harness/cut-proxy.ts'
-import { openTestDatabase, type TestDatabase } from '../../test/harness/database.ts'
+import { openTestDatabase } from '../../test/harness/database.ts'
 import { startTestServer } from '../../test/harness/test-server.ts'
+import { makeTwin } from '../../test/harness/twin.ts'
 import { openPool } from './pool.ts'
 
 t.test('more callers than connections are all served, none twice at once', async (t) => {
@@ -151,29 +152,3 @@ t.test(
     t.equal(heard.length, 1)
   },
 )
-
-/** A database of the same name and password on the other server, as a restored copy would be. */
-const makeTwin = async (database: TestDatabase, other: string): Promise<void> => {
-  await using pool = openPool({ url: other, max: 1, applicationName: 'stemma-test' })
-  await pool.use(async (admin) => {
-    await admin.query(`create database ${database.name}`)
-    await admin.query(`alter role stemma password '${new URL(database.url).password}'`)
-  })
-}
-
-t.test('a pool that is closed refuses, and lets what was lent come back first', async (t) => {
-  await using database = await openTestDatabase({ empty: true, max: 1 })
-  const work = database.pool.use((one) => one.query(`select pg_sleep(0.2)::text as s`, []))
-  const waiting = database.pool.use((one) => one.query('select 1'))
-  const refused = t.rejects(waiting, { code: 'overloaded' })
-  await sleep(50)
-  const closing = database.pool[Symbol.asyncDispose]()
-  await t.rejects(
-    database.pool.use((one) => one.query('select 1')),
-    { code: 'overloaded' },
-  )
-  t.strictSame(await work, [{ s: '' }])
-  await closing
-  await refused
-  t.equal(database.pool.size, 0)
-})

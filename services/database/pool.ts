@@ -21,6 +21,8 @@ export interface Pool extends AsyncDisposable {
   readonly size: number
   /** Callers that wait for one. */
   readonly waiting: number
+  /** The most connections that it opens. */
+  readonly max: number
 }
 
 export type PoolOptions = {
@@ -192,6 +194,7 @@ export const openPool = (options: PoolOptions): Pool => {
     get waiting() {
       return waiters.size
     },
+    max: settings.max,
     [Symbol.asyncDispose]: async () => {
       closed = true
       clearTimeout(retry)

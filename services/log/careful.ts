@@ -35,16 +35,16 @@ export const runCarefully = async (
 ): Promise<Settled> => {
   let lost = lostCompares
   const names = new Set<string>()
-  const sending: Sending = { share: undefined }
+  const sending: Sending = { share: undefined, incarnation: undefined }
   while (Date.now() < pending.deadline) {
     try {
       const attempt =
         lost >= 2
           ? await runTransaction(pool, { lockTimeoutMs }, async (connection) => {
               await lockSession(connection, pending.command)
-              return tryOnce(connection, pending, names, sending)
+              return tryOnce(pool, connection, pending, names, sending)
             })
-          : await pool.use((connection) => tryOnce(connection, pending, names, sending))
+          : await pool.use((connection) => tryOnce(pool, connection, pending, names, sending))
       if (attempt.kind === 'settled') return attempt.settled
       if (attempt.kind === 'lost') lost += 1
     } catch (error) {
@@ -54,7 +54,8 @@ export const runCarefully = async (
         sending.share = undefined
         if (!share) await sleep(100)
         else {
-          const session = await resolveUnknown(pool, share, pending.deadline)
+          const { incarnation } = sending
+          const session = await resolveUnknown(pool, { share, incarnation }, pending.deadline)
           if (session) return { outcome: share.commands[0]!.decision.outcome, session }
         }
       } else if (error instanceof DatabaseError && tryAgain.has(error.code)) {
@@ -72,9 +73,13 @@ type Attempt =
   | { readonly kind: 'again' }
 
 /** What was sent and not answered, so that a lost connection can be told from a lost append. */
-type Sending = { share: Share | undefined }
+type Sending = { share: Share | undefined; incarnation: string | undefined }
+
+/** A call whose answer was lost, and the log that it was sent to. */
+export type Lost = { readonly share: Share; readonly incarnation: string | undefined }
 
 const tryOnce = async (
+  pool: Pool,
   connection: Connection,
   pending: Pending,
   names: Set<string>,
@@ -90,7 +95,7 @@ const tryOnce = async (
   if (loaded.receipt) return { kind: 'settled', settled: replay(loaded, pending) }
   const decision = decide(loaded.session, command, loaded.facts)
   if (decision.kind === 'lookup') {
-    names.add(decision.name)
+    for (const name of decision.names) names.add(name)
     return { kind: 'again' }
   }
   if (decision.kind === 'refused') throw decision.refusal
@@ -100,6 +105,7 @@ const tryOnce = async (
   const share = shareOf(command, loaded.session, [{ pending, decision }])
   const before = names.size
   sending.share = share
+  sending.incarnation = pool.incarnation
   const result = await append(connection, share)
   if (result === 'taken') {
     // An id is taken. Once its names are looked up, the next decision says which, and why.
@@ -146,7 +152,7 @@ const replay = (loaded: Loaded, { command }: Pending): Settled => {
  */
 export const resolveUnknown = async (
   pool: Pool,
-  share: Share,
+  { share, incarnation }: Lost,
   deadline: number,
 ): Promise<Decidable | undefined> => {
   const { append: sent, target } = share
@@ -159,6 +165,7 @@ export const resolveUnknown = async (
           names: new Set(),
         })
         // Another log may have come behind the connection: its session of that number is not ours.
+        if (pool.incarnation !== incarnation) throw new OtherLog()
         if (sent.sid !== 0 && loaded.session.sid !== sent.sid) throw new OtherLog()
         // Each of them: one alone may have come through another server, sent there by its caller.
         const there = (event: DecidedEvent): boolean => {

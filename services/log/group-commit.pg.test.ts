@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openTestDatabase } from '../../test/harness/database.ts'
 import { event } from '../../test/harness/rehearsal.ts'
+import { openPool } from '../database/pool.ts'
 import type { Command } from './command.ts'
 import { openLog } from './open-log.ts'
 
@@ -126,5 +127,43 @@ t.test('a listener that fails does not fail the append, nor send it again', asyn
     [2, 3, 4],
   )
   t.ok(problems.length > 0, 'and it is reported')
+  await log[Symbol.asyncDispose]()
+})
+
+t.test(
+  'L8: as many locked sessions as the pool has connections do not starve the others',
+  async (t) => {
+    await using database = await openTestDatabase()
+    await using pool = openPool({ url: database.url, max: 4, applicationName: 'narrow' })
+    const log = openLog({ pool, report: () => {} })
+    const locked = Array.from({ length: 6 }, (_, n) => `locked_${n}`)
+    await Promise.all([...locked, 'free'].map((id) => log.execute(create(id))))
+    await database.pool.use(async (holder) => {
+      await holder.query('begin')
+      await holder.query(`select from stemma.session where session_id like 'locked%' for update`)
+      const blocked = Promise.all(locked.map((id) => log.execute(rename(id, 'waits'))))
+      let done = false
+      void blocked.then(() => (done = true))
+      await sleep(300)
+      for (let n = 0; n < 20; n += 1) await log.execute(rename('free', `${n}`))
+      t.notOk(done, 'while all of them wait')
+      await holder.query('rollback')
+      await blocked
+    })
+    await log[Symbol.asyncDispose]()
+  },
+)
+
+t.test('an error of the rules themselves reaches who asked, and the session goes on', async (t) => {
+  await using database = await openTestDatabase()
+  const log = openLog({ pool: database.pool, report: () => {} })
+  await log.execute(create('s'))
+  const broken = rename('s', 'x', 'evt_x')
+  Object.assign((broken as unknown as { events: object[] }).events[0]!, {
+    data: null,
+    type: 'turn.started',
+  })
+  await t.rejects(log.execute(broken))
+  t.equal((await log.execute(rename('s', 'after'))).lastSeq, 2)
   await log[Symbol.asyncDispose]()
 })

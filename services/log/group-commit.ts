@@ -2,13 +2,14 @@ import { Refusal } from '../../schema/errors.ts'
 import { ConnectionLost, DatabaseError } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { callAppend, type AppendResult } from './append-call.ts'
-import { resolveUnknown, runCarefully } from './careful.ts'
+import { resolveUnknown, runCarefully, type Lost } from './careful.ts'
 import type { Command, Outcome, Target } from './command.ts'
 import { readSessions } from './load-session.ts'
-import { bytesOf, shareOf, type DecidedCommand, type Share } from './pending.ts'
+import { bytesOf, shareOf, type DecidedCommand, type Pending, type Share } from './pending.ts'
+import { createLane } from './lane.ts'
 import { createSessionQueues, type SessionQueue } from './session-queues.ts'
-import { absentSession } from './rules/decidable.ts'
-import { decide } from './rules/decide.ts'
+import { absentSession, type Decidable } from './rules/decidable.ts'
+import { decide, type Decision } from './rules/decide.ts'
 
 export type GroupCommitSettings = {
   /** What one call may carry; a session gets at most a quarter of it while others wait. */
@@ -55,6 +56,9 @@ export const createGroupCommit = (deps: {
   const queues = createSessionQueues(settings.cachedSessions)
   let waitingCommands = 0
   let waitingBytes = 0
+  // Of the pool's connections at least one is left for the calls and one for the poller and readers.
+  const carefulLane = createLane(Math.max(1, pool.max - 2))
+  const lockedLane = createLane(Math.max(1, (pool.max - 2) >> 1))
   let calling = false
   let scheduled = false
   let draining: (() => void) | undefined
@@ -125,7 +129,7 @@ export const createGroupCommit = (deps: {
         continue
       }
       if (queue.lost >= 2 || queue.locked) {
-        void carefully(queue)
+        void carefully(queue, 1, lockedLane)
         continue
       }
       if (!queue.session && queue.waiting[0]!.command.kind !== 'create') {
@@ -142,6 +146,15 @@ export const createGroupCommit = (deps: {
     return shares
   }
 
+  /** undefined if the rules themselves fail: the careful way says so to who asked, and to nobody else. */
+  const decideKept = (session: Decidable, { command }: Pending): Decision | undefined => {
+    try {
+      return decide(session, command)
+    } catch {
+      return undefined
+    }
+  }
+
   /** As many of the session's commands as its part of a call holds; undefined if the first is not for it. */
   const decideShare = (queue: SessionQueue): Share | undefined => {
     const start = queue.session ?? absentSession
@@ -151,9 +164,9 @@ export const createGroupCommit = (deps: {
     for (const pending of queue.waiting) {
       if (pending.command.kind === 'import') break
       if (decided.length > 0 && bytes + pending.bytes > settings.batchBytes / 4) break
-      const decision = decide(session, pending.command)
+      const decision = decideKept(session, pending)
       // No refusal leaves on kept state.
-      if (decision.kind !== 'accepted' || decision.events.length === 0) break
+      if (decision?.kind !== 'accepted' || decision.events.length === 0) break
       decided.push({ pending, decision })
       bytes += pending.bytes
       session = { sid: start.sid, ...decision.next }
@@ -164,6 +177,7 @@ export const createGroupCommit = (deps: {
   }
 
   const load = async (unknown: readonly SessionQueue[]): Promise<void> => {
+    const { epoch } = queues
     for (const queue of unknown) queues.busy(queue, 0)
     try {
       const targets = unknown.map((queue) => queue.target)
@@ -171,7 +185,7 @@ export const createGroupCommit = (deps: {
       unknown.forEach((queue, index) => {
         const row = rows[index]
         if (row) {
-          queue.session = { sid: row.sid, head: row.headSeq, state: row.state }
+          queues.keep(queue, { sid: row.sid, head: row.headSeq, state: row.state }, epoch)
           queues.release(queue)
         } else void carefully(queue)
       })
@@ -183,37 +197,54 @@ export const createGroupCommit = (deps: {
   }
 
   const send = async (shares: readonly Share[]): Promise<void> => {
-    let results: AppendResult[]
+    const { epoch } = queues
+    let incarnation: string | undefined
+    let results: AppendResult[] | undefined
     try {
       const appends = shares.map((share) => share.append)
-      results = await pool.use((connection) => callAppend(connection, appends, { wait: false }))
+      results = await pool.use(async (connection) => {
+        // L9: a connection to another log may have come meanwhile; these were decided on the old one.
+        if (queues.epoch !== epoch) return undefined
+        incarnation = pool.incarnation
+        return callAppend(connection, appends, { wait: false })
+      })
     } catch (error) {
-      return sendFailed(shares, error)
+      return sendFailed(shares, error, incarnation)
     }
     // From here on what was answered is answered: no error may send it again.
-    shares.forEach((share, index) => settle(share, results[index]!))
+    shares.forEach((share, index) => {
+      if (results) settle(share, results[index]!, epoch)
+      else giveBack(share)
+    })
   }
 
-  const settle = (share: Share, { outcome, sid, head }: AppendResult): void => {
+  const giveBack = (share: Share): void =>
+    queues.giveBack(
+      queues.of(share.target),
+      share.commands.map(({ pending }) => pending),
+    )
+
+  const settle = (share: Share, { outcome, sid, head }: AppendResult, epoch: number): void => {
     const queue = queues.of(share.target)
     if (outcome === 'ok') {
-      succeed(share, { sid, head, state: share.append.state })
+      succeed(share, { sid, head, state: share.append.state }, epoch)
       queues.release(queue)
       return
     }
-    queue.session = undefined
+    queues.keep(queue, undefined, epoch)
     // `missing`: what was kept is of another log; it is read again like after a lost compare.
     if (outcome === 'conflict' || outcome === 'missing') queue.lost += 1
     else queue.locked = true
-    queues.giveBack(
-      queue,
-      share.commands.map(({ pending }) => pending),
-    )
+    giveBack(share)
   }
 
-  const sendFailed = async (shares: readonly Share[], error: unknown): Promise<void> => {
+  const sendFailed = async (
+    shares: readonly Share[],
+    error: unknown,
+    incarnation: string | undefined,
+  ): Promise<void> => {
     if (error instanceof ConnectionLost) {
-      for (const share of shares) void settleUnknown(share)
+      for (const share of shares) void settleUnknown({ share, incarnation })
     } else if (shares.length > 1 && error instanceof DatabaseError) {
       // Bisected, so that a bad append fails alone.
       const half = shares.length >> 1
@@ -222,24 +253,26 @@ export const createGroupCommit = (deps: {
     } else {
       for (const share of shares) {
         const queue = queues.of(share.target)
-        queue.session = undefined
+        queues.keep(queue, undefined, queues.epoch)
         queue.waiting.unshift(...share.commands.map(({ pending }) => pending))
         void carefully(queue, share.commands.length)
       }
     }
   }
 
-  const settleUnknown = async (share: Share): Promise<void> => {
+  const settleUnknown = async (lost: Lost): Promise<void> => {
+    const { share } = lost
     const queue = queues.of(share.target)
-    queue.session = undefined
+    const { epoch } = queues
+    queues.keep(queue, undefined, epoch)
     const pending = share.commands.map((decided) => decided.pending)
     try {
       const deadline = Math.min(...pending.map((p) => p.deadline))
-      const session = await resolveUnknown(pool, share, deadline)
+      const session = await resolveUnknown(pool, lost, deadline)
       if (session) {
-        succeed(share, session)
+        succeed(share, session, epoch)
         queues.release(queue)
-      } else queues.giveBack(queue, pending)
+      } else giveBack(share)
     } catch (error) {
       for (const { reject } of pending) reject(error)
       queues.release(queue)
@@ -248,21 +281,25 @@ export const createGroupCommit = (deps: {
   }
 
   /** The session's first commands, one by one, on its state as it is in the database. */
-  const carefully = async (queue: SessionQueue, count = 1): Promise<void> => {
+  const carefully = async (queue: SessionQueue, count = 1, lane = carefulLane): Promise<void> => {
     const commands = queues.busy(queue, count)
     const lost = queue.lost
     queue.lost = 0
     queue.locked = false
     for (const pending of commands) {
+      let { epoch } = queues
       try {
-        const { outcome, session } = await runCarefully(pool, pending, lost)
-        queue.session = session
+        const { outcome, session } = await lane(() => {
+          epoch = queues.epoch
+          return runCarefully(pool, pending, lost)
+        })
+        queues.keep(queue, session, epoch)
         if (outcome.added > 0 && !outcome.replayed && session) {
           deps.appended({ ...queue.target, sid: session.sid, headSeq: session.head })
         }
         pending.resolve(outcome)
       } catch (error) {
-        queue.session = undefined
+        queues.keep(queue, undefined, epoch)
         pending.reject(error)
       }
     }
@@ -270,9 +307,9 @@ export const createGroupCommit = (deps: {
     schedule()
   }
 
-  const succeed = (share: Share, session: NonNullable<SessionQueue['session']>): void => {
+  const succeed = (share: Share, session: Decidable, epoch: number): void => {
     const queue = queues.of(share.target)
-    queue.session = session
+    queues.keep(queue, session, epoch)
     queue.lost = 0
     deps.appended({ ...share.target, sid: session.sid, headSeq: session.head })
     for (const { pending, decision } of share.commands) pending.resolve(decision.outcome)

@@ -136,6 +136,7 @@ select 'event', e.event_id, e.seq, e.type, e.data::text, e.meta::text, e.version
   from s join stemma.event e on e.sid = s.sid and e.event_id = any (string_to_array($3, ' '))
 union all
 select 'name', n.name, n.seq, case when n.name like 'ended:%' or n.name like 'unknown:%'
+      or n.name = 'title:imported'
     then (select e.data::text from stemma.event e where e.sid = n.sid and e.seq = n.seq) end,
     null, null, 0
   from s join stemma.name n on n.sid = s.sid and n.name = any (string_to_array($4, ' '))

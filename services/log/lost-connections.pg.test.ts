@@ -4,6 +4,9 @@ import type { Refusal } from '../../schema/errors.ts'
 import { endpointOf, openCutProxy, type CutRule } from '../../test/harness/cut-proxy.ts'
 import { openTestDatabase, type TestDatabase } from '../../test/harness/database.ts'
 import { event } from '../../test/harness/rehearsal.ts'
+import { startTestServer } from '../../test/harness/test-server.ts'
+import { makeTwin } from '../../test/harness/twin.ts'
+import { migrate } from '../database/migrate.ts'
 import { openPool } from '../database/pool.ts'
 import type { Command } from './command.ts'
 import { openLog } from './open-log.ts'
@@ -29,9 +32,10 @@ const create = (sessionId: string): Command => ({
 const throughProxy = async (
   database: TestDatabase,
   settings: { commandTimeoutMs?: number } = {},
+  max = 6,
 ) => {
   const proxy = await openCutProxy({ to: endpointOf(database.url) })
-  const pool = openPool({ url: proxy.url(database.url), max: 6, applicationName: 'cut' })
+  const pool = openPool({ url: proxy.url(database.url), max, applicationName: 'cut' })
   const log = openLog({ pool, settings, report: () => {} })
   return {
     proxy,
@@ -279,14 +283,13 @@ t.test(
     for (const id of sessions) await cut.log.execute(create(id))
     const acknowledged = new Set<string>()
     const refused = new Map<string, number>()
-    let running = true
+    const ends = Date.now() + 4_000
     const cutting = (async () => {
-      while (running) {
+      while (Date.now() < ends) {
         await sleep(20 + Math.random() * 60)
         cut.proxy.cutAll()
       }
     })()
-    const ends = Date.now() + 4_000
     await Promise.all(
       Array.from({ length: 32 }, async (_, writer) => {
         while (Date.now() < ends) {
@@ -301,7 +304,6 @@ t.test(
         }
       }),
     )
-    running = false
     await cutting
     const rows = await database.pool.use((c) =>
       c.query<{ sid: number; seq: number; event_id: string }>(
@@ -323,6 +325,52 @@ t.test(
       [...refused.keys()].every((code) => code === 'overloaded' || code === 'outcome_unknown'),
       `refused: ${JSON.stringify([...refused])}`,
     )
+  },
+)
+
+t.test(
+  'L9: a call that was lost on its way to one log is not sent to another, whose session has its number and head',
+  async (t) => {
+    await using database = await openTestDatabase()
+    const other = await startTestServer()
+    t.teardown(() => other.kill())
+    const twin = await makeTwin(database, other.url)
+    await using twinPool = openPool({ url: twin, max: 2, applicationName: 'twin' })
+    await migrate(twinPool)
+    const twinLog = openLog({ pool: twinPool, report: () => {} })
+    await twinLog.execute(create('s'))
+    await twinLog.execute(on('s', 'as many events'))
+    // One connection, so that the next one leads to the other log.
+    await using cut = await throughProxy(database, {}, 1)
+    await cut.log.execute(create('s'))
+    await cut.log.execute({
+      tenant: 1,
+      sessionId: 's',
+      kind: 'start-turn',
+      turnId: 'trn_1',
+      ownerId: 'own_1',
+      inputs: [],
+      eventId: 'evt_start',
+    })
+    cut.proxy.lead(endpointOf(twin))
+    void cut.proxy.cut({ at: 'before the request', matching: append })
+    const refusal = await cut.log.execute(on('s', 'lost')).then(
+      () => undefined,
+      (error: unknown) => error as Refusal,
+    )
+    t.equal(refusal?.code, 'outcome_unknown')
+    const [session] = await twinPool.use((c) =>
+      c.query<{ head: number; state: string }>(
+        'select head, state::text as state from stemma.session',
+      ),
+    )
+    t.match(session, { head: 2, state: /^((?!trn_1).)*$/ })
+    t.equal(
+      (await cut.log.execute(on('s', 'next'))).lastSeq,
+      3,
+      'what comes next is for the new log',
+    )
+    await twinLog[Symbol.asyncDispose]()
   },
 )
 

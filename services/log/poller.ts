@@ -33,13 +33,22 @@ export const startPoller = (
   let position = 0
   let lastSuccessAt = 0
   let wake: (() => void) | undefined
+  let rung = false
+  let incarnations = 0
   let failing = false
   let begun = (): void => {}
   const ready = new Promise<void>((resolve) => (begun = resolve))
 
   const look = async (): Promise<void> => {
+    // What is appended from here on may be missed by this look, so its ring must be heard.
+    rung = false
     try {
-      const seen = await pool.use(readHorizon)
+      const { seen, of } = await pool.use(async (connection) => ({
+        of: incarnations,
+        seen: await readHorizon(connection),
+      }))
+      // A position of the log before means nothing in this one.
+      if (of !== incarnations) return
       lastSuccessAt = Date.now()
       begun()
       failing = false
@@ -55,12 +64,14 @@ export const startPoller = (
   }
 
   const pause = async (): Promise<void> => {
-    const rung = new Promise<void>((resolve) => (wake = resolve))
-    const pausing = new AbortController()
-    const options = { signal: AbortSignal.any([pausing.signal, stopping.signal]) }
-    await Promise.race([rung, sleep(longestPauseMs, undefined, options).catch(() => {})])
-    pausing.abort()
-    wake = undefined
+    if (!rung) {
+      const woken = new Promise<void>((resolve) => (wake = resolve))
+      const pausing = new AbortController()
+      const options = { signal: AbortSignal.any([pausing.signal, stopping.signal]) }
+      await Promise.race([woken, sleep(longestPauseMs, undefined, options).catch(() => {})])
+      pausing.abort()
+      wake = undefined
+    }
     await sleep(shortestPauseMs)
   }
 
@@ -71,7 +82,10 @@ export const startPoller = (
     }
   })()
 
-  pool.onIncarnation(() => (position = 0))
+  pool.onIncarnation(() => {
+    incarnations += 1
+    position = 0
+  })
 
   return {
     get position() {
@@ -87,7 +101,9 @@ export const startPoller = (
     },
     ring: () => {
       // A look costs about a millisecond of the server: only where somebody waits for it.
-      if (listeners.size > 0) wake?.()
+      if (listeners.size === 0) return
+      rung = true
+      wake?.()
     },
     [Symbol.asyncDispose]: async () => {
       stopping.abort()

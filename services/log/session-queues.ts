@@ -7,7 +7,8 @@ export type SessionQueue = {
   readonly target: Target
   readonly key: string
   waiting: Pending[]
-  session: Decidable | undefined
+  /** Written by `keep` alone. */
+  readonly session: Decidable | undefined
   /** Compares lost in a row. */
   lost: number
   /** Whether somebody held its row at the last try. */
@@ -27,17 +28,22 @@ export type SessionQueues = {
   release(queue: SessionQueue): void
   /** Puts commands back at the front, to be decided again. */
   giveBack(queue: SessionQueue, commands: readonly Pending[]): void
+  /** Grows when all kept state is dropped. */
+  readonly epoch: number
+  /** Keeps the state as it was read or written in `epoch`; one of an earlier epoch is of another log. */
+  keep(queue: SessionQueue, session: Decidable | undefined, epoch: number): void
   /** Drops all kept state: the log behind it may be another one. */
   forget(): void
 }
 
 export const createSessionQueues = (cachedSessions: number): SessionQueues => {
-  const queues = new Map<string, SessionQueue>()
+  const queues = new Map<string, Kept>()
+  let epoch = 0
   const readyOf = new Map<number, Set<SessionQueue>>()
 
   const keyOf = ({ tenant, sessionId }: Target): string => `${tenant} ${sessionId}`
 
-  const of = ({ tenant, sessionId }: Target): SessionQueue => {
+  const of = ({ tenant, sessionId }: Target): Kept => {
     const key = keyOf({ tenant, sessionId })
     let queue = queues.get(key)
     if (queue) {
@@ -107,8 +113,17 @@ export const createSessionQueues = (cachedSessions: number): SessionQueues => {
       queue.waiting.unshift(...commands)
       release(queue)
     },
+    get epoch() {
+      return epoch
+    },
+    keep: ({ target }, session, from) => {
+      of(target).session = from === epoch ? session : undefined
+    },
     forget: () => {
-      for (const queue of queues.values()) if (!queue.active) queue.session = undefined
+      epoch += 1
+      for (const queue of queues.values()) queue.session = undefined
     },
   }
 }
+
+type Kept = { -readonly [K in keyof SessionQueue]: SessionQueue[K] }

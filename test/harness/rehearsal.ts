@@ -68,7 +68,9 @@ export const rehearse = (): Rehearsal => {
     accept: (act) => {
       const decision = rehearsal.run(act)
       if (decision.kind === 'accepted') return decision
-      throw decision.kind === 'refused' ? decision.refusal : new Error(`look-up ${decision.name}`)
+      throw decision.kind === 'refused'
+        ? decision.refusal
+        : new Error(`look-up ${decision.names.join()}`)
     },
     refuse: (act) => {
       const before = rehearsal.session

@@ -53,11 +53,15 @@ const takeMembership = (
 }
 
 /** The title may change after any event, and no event says so: it belongs to the source's end. */
-export const titled = (sessionId: string, title: string, at: string): TranslatedEvent => ({
-  eventId: deriveId('evt', sessionId, 'title', title),
+export const titled = (
+  sessionId: string,
+  title: string,
+  end: { readonly id: string; readonly at: string },
+): TranslatedEvent => ({
+  eventId: deriveId('evt', sessionId, 'title', title, end.id),
   type: 'session.renamed',
   version: eventTable['session.renamed'].version,
-  occurredAt: at,
+  occurredAt: end.at,
   data: { title },
   meta: { importClosing: true },
 })

@@ -35,7 +35,7 @@ export const translateOpencodeV2 = (source: unknown): Translation => {
   for (const event of history) translateOne(writer, event)
   const end = history.at(-1) ?? { id: created.eventId, at: created.occurredAt }
   closeAtEnd(writer, { id: end.id, at: end.at })
-  if (title !== undefined) writer.events.push(titled(sessionId, title, end.at))
+  if (title !== undefined) writer.events.push(titled(sessionId, title, end))
   return {
     origin: { system: 'opencode', sessionId: source.session.id, live: false },
     sessionId,

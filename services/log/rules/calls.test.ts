@@ -153,3 +153,43 @@ t.test('a name that one append notes twice is stored once, with the later event'
   )
   t.equal(noted[0]?.seq, decision.outcome.lastSeq)
 })
+
+t.test(
+  'rule 10: a call id that ended as unknown in two attempts is resolved once for each',
+  async (t) => {
+    const s = rehearseTurn()
+    const resolved = event('tool.resolved', {
+      messageId: 'msg_1',
+      callId: 'c1',
+      outcome: 'ok',
+      evidence: 'seen',
+    })
+    const again = () => ({ ...resolved, eventId: `evt_r${s.session.head}` })
+    s.accept(inTurn(stepStarted(), called('c1'), dispatched('c1'), settled('c1', 'unknown')))
+    s.accept({ kind: 'append', events: [again()] })
+    t.equal(s.refuse({ kind: 'append', events: [again()] }).code, 'wrong_state')
+    s.accept(inTurn(retried(2), called('c1'), dispatched('c1'), settled('c1', 'unknown')))
+    s.accept({ kind: 'append', events: [again()] })
+    t.equal(s.refuse({ kind: 'append', events: [again()] }).code, 'wrong_state')
+  },
+)
+
+const retried = (attempt: number) =>
+  event('step.retried', {
+    messageId: 'msg_1',
+    attempt,
+    error: { kind: 'provider', message: '' },
+  })
+
+t.test('rule 2: a part is found in whatever attempt it is, and a step has a hundred', async (t) => {
+  const s = rehearseTurn()
+  s.accept(inTurn(stepStarted()))
+  for (let attempt = 2; attempt <= 100; attempt += 1) s.accept(inTurn(retried(attempt)))
+  t.equal(s.refuse(inTurn(retried(101))).code, 'attempts_spent')
+  const text = event('text.ended', { messageId: 'msg_1', partId: 'p', text: 'x' })
+  s.accept(inTurn(text, stepEnded('stop')))
+  const exclude = (partId: string) =>
+    event('part.excluded', { messageId: 'msg_1', partId, reason: 'long' })
+  s.accept({ kind: 'append', events: [exclude('p')] })
+  t.equal(s.refuse({ kind: 'append', events: [exclude('q')] }).code, 'dangling_reference')
+})

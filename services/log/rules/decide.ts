@@ -27,7 +27,7 @@ export type Decision =
       readonly outcome: Outcome
     }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'lookup'; readonly name: string }
+  | { readonly kind: 'lookup'; readonly names: readonly string[] }
 
 /**
  * Accepts or refuses one command. Pure: the same session, command and facts give the same decision.
@@ -56,7 +56,7 @@ export const decide = (session: Decidable, command: Command, facts?: Facts): Dec
       outcome: outcomeOf(session, command, draft, duplicates, extra),
     }
   } catch (error) {
-    if (error instanceof LookupNeeded) return { kind: 'lookup', name: error.wanted }
+    if (error instanceof LookupNeeded) return { kind: 'lookup', names: error.wanted }
     if (error instanceof Refusal) return { kind: 'refused', refusal: error }
     throw error
   }

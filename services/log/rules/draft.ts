@@ -24,13 +24,13 @@ export type BroughtName = {
   readonly replace?: true
 }
 
-/** Thrown where a rule needs to know a name that was not looked up: it is, and all is decided again. */
+/** Thrown where a rule needs to know names that were not looked up: they are, and all is decided again. */
 export class LookupNeeded extends Error {
   override readonly name = 'LookupNeeded'
-  readonly wanted: string
+  readonly wanted: readonly string[]
 
-  constructor(wanted: string) {
-    super(`a look-up of ${wanted} is needed`)
+  constructor(wanted: readonly string[]) {
+    super(`a look-up of ${wanted.join(', ')} is needed`)
     this.wanted = wanted
   }
 }
@@ -58,8 +58,16 @@ export const lookup = (draft: Draft, name: string): NameFact | undefined => {
     const event = draft.events.find((e) => e.seq === brought?.seq)
     return brought && { seq: brought.seq, data: event?.data }
   }
-  if (draft.known === undefined || !draft.known.has(name)) throw new LookupNeeded(name)
+  if (draft.known === undefined || !draft.known.has(name)) throw new LookupNeeded([name])
   return draft.known.get(name)
+}
+
+/** Whether any of the names is known; they are looked up together. */
+export const lookupAny = (draft: Draft, names: readonly string[]): boolean => {
+  if (names.some((name) => draft.broughtHere.has(name))) return true
+  const missing = names.filter((name) => !draft.known?.has(name))
+  if (missing.length > 0) throw new LookupNeeded(missing)
+  return names.some((name) => draft.known?.get(name) !== undefined)
 }
 
 /**
@@ -99,9 +107,12 @@ export const unknownCallName = (messageId: string, callId: string): string =>
 export const resolvedCallName = (messageId: string, callId: string): string =>
   `resolved:${messageId}/${callId}`
 
+/** The title that an importer gave last: a session's title is in no state. */
+export const importedTitleName = 'title:imported'
+
 /** Names whose look-up also brings the data of the event that they point to. */
 export const isEndName = (name: string): boolean =>
-  name.startsWith('ended:') || name.startsWith('unknown:')
+  name.startsWith('ended:') || name.startsWith('unknown:') || name === importedTitleName
 
 const describeName = (name: string): string => {
   const at = name.indexOf(':')

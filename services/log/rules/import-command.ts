@@ -3,7 +3,7 @@ import type { Command } from '../command.ts'
 import { entryOf, openThings, withMembers, type SessionState } from '../session-state.ts'
 import { applyEvent, type IncomingEvent } from './apply-event.ts'
 import type { Decidable, Extra } from './decidable.ts'
-import type { Draft } from './draft.ts'
+import { importedTitleName, lookup, note, type Draft } from './draft.ts'
 
 type ImportCommand = Extract<Command, { kind: 'import' }>
 
@@ -30,9 +30,10 @@ export const applyImport = (
     if (!event.meta.importClosing) {
       if (before) throw misplaced(event.eventId)
       applyEvent(draft, event)
-    } else if (closesNothing(draft.state, event)) skipped += 1
+    } else if (closesNothing(draft.state, event) || isTitleAlready(draft, event)) skipped += 1
     else {
       before ??= draft.state
+      if (event.type === 'session.renamed') note(draft, importedTitleName)
       applyEvent(draft, event)
     }
   }
@@ -163,6 +164,13 @@ const closesNothing = (state: SessionState, { type, data }: IncomingEvent): bool
     default:
       return false
   }
+}
+
+/** The title at the source's end, sent again under the id of a later end. */
+const isTitleAlready = (draft: Draft, { type, data }: IncomingEvent): boolean => {
+  if (type !== 'session.renamed') return false
+  const last = lookup(draft, importedTitleName)?.data as { title?: string } | undefined
+  return last?.title === (data as { title?: string }).title
 }
 
 const hasOpenThings = (state: SessionState): boolean => Object.keys(openThings(state)).length > 0

@@ -178,3 +178,31 @@ t.test(
     t.equal(s.refuse(bring([...begun, more, ...closings])).code, 'invalid_body')
   },
 )
+
+t.test('rule 2: an imported turn names inputs that are there', async (t) => {
+  const { begun } = source()
+  const s = rehearse()
+  const without = begun.filter(({ type }) => !type.startsWith('input.'))
+  t.equal(s.refuse(bring(without)).code, 'dangling_reference')
+})
+
+t.test(
+  'a source whose title goes from A to B and back to A ends as A, and a title that stays is not written again',
+  async (t) => {
+    const s = rehearse()
+    const created = event('session.created', { origin })
+    const notes = Array.from({ length: 5 }, (_, n) =>
+      event('note.added', { messageId: `msg_${n}`, role: 'system', text: 'x' }),
+    )
+    const titles: string[] = []
+    for (const [n, title] of ['A', 'B', 'A', 'A'].entries()) {
+      s.accept(
+        bring([created, ...notes.slice(0, n + 1), event('session.renamed', { title }, closing)]),
+      )
+      for (const { type, data } of s.last) {
+        if (type === 'session.renamed') titles.push((data as { title: string }).title)
+      }
+    }
+    t.same(titles, ['A', 'B', 'A'])
+  },
+)

@@ -4,6 +4,7 @@ import { entryOf, withEntry, withoutEntry, type OpenCall, type OpenStep } from '
 import {
   bring,
   lookup,
+  lookupAny,
   messageName,
   note,
   partName,
@@ -12,15 +13,12 @@ import {
   type Draft,
 } from './draft.ts'
 import type { RulesOf } from './rule.ts'
-import { needStep, setStep } from './step-rules.ts'
+import { mostAttempts, needStep, setStep } from './step-rules.ts'
 
 type PartEvent = Extract<
   EventType,
   `text.${string}` | `reasoning.${string}` | `tool.${string}` | 'part.excluded' | 'part.included'
 >
-
-/** Attempts that are looked through for a part of a message that is not open (rule 14 bounds them). */
-const mostAttempts = 8
 
 export const partRules: RulesOf<PartEvent> = {
   'text.started': (draft, data) => startPart(draft, data.messageId, data.partId, 'text'),
@@ -87,10 +85,12 @@ export const partRules: RulesOf<PartEvent> = {
         throw noPart(data.messageId, data.callId)
       throw new Refusal('wrong_state', `call ${data.callId} did not settle as unknown`)
     }
-    if (lookup(draft, resolvedCallName(data.messageId, data.callId)) !== undefined) {
+    // A call id may end as unknown in several attempts: each such end is resolved once.
+    const resolved = lookup(draft, resolvedCallName(data.messageId, data.callId))
+    if (resolved !== undefined && resolved.seq > end!.seq) {
       throw new Refusal('wrong_state', `call ${data.callId} is resolved already`)
     }
-    bring(draft, resolvedCallName(data.messageId, data.callId))
+    note(draft, resolvedCallName(data.messageId, data.callId))
   },
   'part.excluded': (draft, data) => {
     if (!hasPart(draft, data.messageId, data.partId)) throw noPart(data.messageId, data.partId)
@@ -133,10 +133,8 @@ export const needCall = (draft: Draft, step: OpenStep, callId: string): OpenCall
 }
 
 const hasPart = (draft: Draft, messageId: string, partId: string): boolean => {
-  for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
-    if (lookup(draft, partName(messageId, attempt, partId)) !== undefined) return true
-  }
-  return false
+  const names = Array.from({ length: mostAttempts }, (_, n) => partName(messageId, n + 1, partId))
+  return lookupAny(draft, names)
 }
 
 const noPart = (messageId: string, partId: string): Refusal =>

@@ -7,6 +7,9 @@ import type { RulesOf } from './rule.ts'
 
 type StepEvent = Extract<EventType, `step.${string}`>
 
+/** A bound on the attempts of one step, so that all that a message ever had can be looked up. */
+export const mostAttempts = 100
+
 export const stepRules: RulesOf<StepEvent> = {
   'step.started': (draft, data) => {
     if (!draft.state.turn) throw new Refusal('no_turn', 'a step runs in a turn, and none is active')
@@ -16,6 +19,7 @@ export const stepRules: RulesOf<StepEvent> = {
     if (data.attempt !== 1 && !draft.importing) {
       throw new Refusal('wrong_state', 'a step starts with attempt 1; step.retried starts the next')
     }
+    if (data.attempt > mostAttempts) throw attemptsSpent(data.messageId)
     bring(draft, messageName(data.messageId))
     setStep(draft, { messageId: data.messageId, attempt: data.attempt })
   },
@@ -27,6 +31,7 @@ export const stepRules: RulesOf<StepEvent> = {
         `the next attempt of ${data.messageId} is ${step.attempt + 1}`,
       )
     }
+    if (data.attempt > mostAttempts) throw attemptsSpent(data.messageId)
     setStep(draft, { messageId: step.messageId, attempt: data.attempt })
   },
   'step.streamed': (draft, data) => {
@@ -61,6 +66,9 @@ export const stepRules: RulesOf<StepEvent> = {
     draft.state = withMembers(draft.state, { step: undefined })
   },
 }
+
+const attemptsSpent = (messageId: string): Refusal =>
+  new Refusal('attempts_spent', `message ${messageId} has had ${mostAttempts} attempts`)
 
 /** The open step of this message; else the reason why there is none. */
 export const needStep = (draft: Draft, messageId: string): OpenStep => {

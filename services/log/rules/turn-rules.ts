@@ -1,7 +1,7 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
-import { withMembers } from '../session-state.ts'
-import { bring, lookup, note, turnEndName, turnName, type Draft } from './draft.ts'
+import { entryOf, withMembers } from '../session-state.ts'
+import { bring, lookup, messageName, note, turnEndName, turnName, type Draft } from './draft.ts'
 import type { RulesOf } from './rule.ts'
 
 type TurnEvent = Extract<EventType, `turn.${string}`>
@@ -11,6 +11,12 @@ export const turnRules: RulesOf<TurnEvent> = {
   'turn.started': (draft, data) => {
     const active = draft.state.turn
     if (active) throw turnActive(active.turnId, active.ownerId)
+    for (const messageId of data.inputs) {
+      if (entryOf(draft.state.inputs, messageId)) continue
+      if (lookup(draft, messageName(messageId)) === undefined) {
+        throw new Refusal('dangling_reference', `there is no input ${messageId}`)
+      }
+    }
     bring(draft, turnName(data.turnId))
     draft.state = withMembers(draft.state, {
       fence: Math.max(draft.state.fence, data.fence),
