@@ -77,7 +77,12 @@ t.test(
 
     for (let round = 0; round < 3; round += 1) {
       const writers = [start(round * 2), start(round * 2 + 1)]
-      await sleep(1_500)
+      await sleep(1_000)
+      // A slow machine takes long to start them: killed only once they have written.
+      for (const wanted = (round + 1) * 120, ends = Date.now() + 30_000; Date.now() < ends;) {
+        if (safe.ids.size > wanted) break
+        await sleep(50)
+      }
       for (const writer of writers) writer.kill('SIGKILL')
       await Promise.all(
         writers.map((writer) => new Promise((resolve) => writer.once('exit', resolve))),
