@@ -56,6 +56,8 @@ export type ConnectionSettings = {
   readonly applicationName: string
   readonly statementTimeoutMs: number
   readonly connectTimeoutMs: number
+  /** Told of what arrives on channels that were listened to. */
+  readonly onNotify?: (channel: string, payload: string) => void
 }
 
 /** What the pool knows of a connection beyond `Connection`. */
@@ -100,6 +102,7 @@ export const connect = async (
   /** Options that Postgres.js takes and its types do not name. */
   const untyped = {
     no_subscribe: true,
+    onnotify: settings.onNotify,
     socket: (target: Target): Promise<Socket> => {
       if (socket || loss !== undefined) throw new ConnectionLost('a connection opens once')
       socket = dial(target)
