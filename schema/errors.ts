@@ -47,6 +47,7 @@ export const errorTable = {
   precondition_failed: row(412, 'The session is not at the seq that If-Match names'),
   too_large: row(413, 'The request or one of its events is too large'),
   unsupported_media_type: row(415, 'The body must be application/json'),
+  upgrade_required: row(426, 'The route is a WebSocket'),
   key_reused: row(422, 'The Idempotency-Key was used for another request'),
   too_many: row(429, 'Too many requests', true),
   internal: row(500, 'The server failed', true),

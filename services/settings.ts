@@ -61,6 +61,18 @@ export const settingsSchema = Type.Object({
     maximum: 10_000,
     description: 'the most entries of a page',
   }),
+  STEMMA_MAX_SUBSCRIPTIONS: Type.Integer({
+    default: 1000,
+    minimum: 1,
+    maximum: 100_000,
+    description: 'the most subscriptions on one socket',
+  }),
+  STEMMA_MAX_SOCKETS: Type.Integer({
+    default: 20_000,
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'the most sockets and streams of one server',
+  }),
   STEMMA_POOL_SIZE: Type.Integer({
     default: 16,
     minimum: 4,
@@ -131,6 +143,8 @@ const settingsOf = (variables: Variables) =>
     maxEvents: variables.STEMMA_MAX_EVENTS,
     defaultPage: variables.STEMMA_DEFAULT_PAGE,
     maxPage: variables.STEMMA_MAX_PAGE,
+    maxSubscriptions: variables.STEMMA_MAX_SUBSCRIPTIONS,
+    maxSockets: variables.STEMMA_MAX_SOCKETS,
     poolSize: variables.STEMMA_POOL_SIZE,
     acquireTimeoutMs: variables.STEMMA_ACQUIRE_TIMEOUT_MS,
     statementTimeoutMs: variables.STEMMA_STATEMENT_TIMEOUT_MS,

@@ -3,6 +3,7 @@ import { buildApp } from '../services/api/build-app.ts'
 import type { App } from '../services/api/type-provider.ts'
 import { openLog } from '../services/log/open-log.ts'
 import { readSettings } from '../services/settings.ts'
+import { openStreams } from './harness/streams.ts'
 import { openTestDatabase } from './harness/database.ts'
 import { ofNoBody, ofNoInput, times, withoutInput } from './harness/bad-bodiless.ts'
 import { particular } from './harness/bad-particulars.ts'
@@ -35,7 +36,9 @@ t.test(
     const problems: unknown[] = []
     const report = (problem: unknown): void => void problems.push(problem)
     const log = openLog({ pool: database.pool, report })
-    const app = buildApp({ pool: database.pool, log, settings: readSettings({}), report })
+    const { pool, url } = database
+    await using streams = openStreams({ url, pool, log, report })
+    const app = buildApp({ ...streams, pool, log, settings: readSettings({}), report })
     await app.inject({ method: 'POST', url: '/v1/sessions', payload: { sessionId: 'ses_1' } })
     const stored = async () =>
       JSON.stringify(

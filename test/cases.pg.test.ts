@@ -3,6 +3,7 @@ import type { App } from '../services/api/type-provider.ts'
 import { buildApp } from '../services/api/build-app.ts'
 import { openLog, type Log } from '../services/log/open-log.ts'
 import { readSettings } from '../services/settings.ts'
+import { openStreams } from './harness/streams.ts'
 import { openTestDatabase, type TestDatabase } from './harness/database.ts'
 
 /** Cases from the field, each through the HTTP interface as its reporter met it. */
@@ -20,7 +21,10 @@ const withApp = async (
 ): Promise<void> => {
   await using database = await openTestDatabase()
   const log = openLog({ pool: database.pool, report: () => {} })
-  const app = buildApp({ pool: database.pool, log, settings: readSettings({}), report: () => {} })
+  const report = (): void => {}
+  const { pool } = database
+  await using streams = openStreams({ url: database.url, pool, log, report })
+  const app = buildApp({ ...streams, pool, log, settings: readSettings({}), report })
   const call: Call = async (method, url, body, headers = {}) => {
     const reply = await app.inject({
       method,

@@ -7,6 +7,7 @@ import { translateOpencodeV2 } from '../services/adapters/opencode-v2/translate.
 import { splitEvents } from '../services/adapters/split-events.ts'
 import { openLog } from '../services/log/open-log.ts'
 import { readSettings } from '../services/settings.ts'
+import { openStreams } from './harness/streams.ts'
 import { openTestDatabase } from './harness/database.ts'
 import {
   comparableMessages,
@@ -112,7 +113,8 @@ t.test('each recording, imported into an empty store, and its growing copies', a
     const problems: unknown[] = []
     const report = (problem: unknown): void => void problems.push(problem)
     await using log = openLog({ pool, report })
-    const app = buildApp({ pool, log, settings: readSettings({}), report })
+    await using streams = openStreams({ url: database.url, pool, log, report })
+    const app = buildApp({ ...streams, pool, log, settings: readSettings({}), report })
     const get: Get = async (path) => (await app.inject({ method: 'GET', url: path })).json()
     const bring = async (source: unknown): Promise<number> => {
       const { origin, sessionId, events } = translateOpencodeV2(source)

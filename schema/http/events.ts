@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Envelope, IncomingEnvelope } from '../events/envelope.ts'
 import { Fence, Id, Seq, strict } from '../events/shapes.ts'
-import { AsOfSeq, dataOf, Limit, reply } from './page.ts'
+import { AsOfSeq, dataOf, Limit, Log, reply } from './page.ts'
 
 const AppendedEvent = reply({
   eventId: Id,
@@ -29,6 +29,7 @@ export const ListEvents = strict({
     Type.Integer({ minimum: 0, description: 'events behind this seq; 0 by default' }),
   ),
   limit: Type.Optional(Limit),
+  log: Type.Optional(Log),
 })
 
 export const EventsPage = reply({ data: Type.Array(Envelope), asOfSeq: AsOfSeq })

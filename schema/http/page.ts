@@ -12,6 +12,13 @@ export const Cursor = Type.String({
   description: 'from `cursor` of an earlier page of the same list with the same filters',
 })
 
+/** Which log a seq is of, as a stream says it. */
+export const Log = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'the `log` of the last `caughtUp`: another one is a reset',
+})
+
 /** Where to go on; null where there is nothing in that direction. */
 export const PageCursor = reply({
   next: Type.Union([Type.String(), Type.Null()]),

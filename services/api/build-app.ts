@@ -16,10 +16,13 @@ import { addEventRoutes } from './routes/events.ts'
 import { addHealthRoutes } from './routes/health.ts'
 import { addImportRoutes } from './routes/imports.ts'
 import { addInputRoutes } from './routes/inputs.ts'
+import { addLiveRoutes } from './routes/live.ts'
 import { addMessageRoutes } from './routes/messages.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
+import { addStreamRoute } from './routes/stream.ts'
 import { addTurnRoutes } from './routes/turns.ts'
+import { addSockets } from './socket/add-sockets.ts'
 import type { App, TypeBoxProvider } from './type-provider.ts'
 
 /** Node takes 16 KiB of headers: no path is longer, so that every id reaches its check. */
@@ -79,6 +82,10 @@ export const buildApp = (deps: ApiDeps): App => {
   addMessageRoutes(app, routeDeps)
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)
-  methods.addOthers()
+  addLiveRoutes(app, routeDeps)
+  addSockets(app, () => {
+    addStreamRoute(app, routeDeps)
+    methods.addOthers()
+  })
   return app
 }

@@ -1,5 +1,7 @@
 import type { Pool } from '../database/pool.ts'
+import type { Live } from '../live/open-live.ts'
 import type { Log } from '../log/open-log.ts'
+import type { Feeds } from '../streams/feeds.ts'
 import type { Settings } from '../settings.ts'
 import type { Authenticate } from './plugins/principal.ts'
 
@@ -7,9 +9,17 @@ import type { Authenticate } from './plugins/principal.ts'
 export type ApiDeps = {
   readonly pool: Pool
   readonly log: Log
+  readonly feeds: Feeds
+  readonly live: Live
   readonly settings: Pick<
     Settings,
-    'maxEventBytes' | 'maxBodyBytes' | 'maxEvents' | 'defaultPage' | 'maxPage'
+    | 'maxEventBytes'
+    | 'maxBodyBytes'
+    | 'maxEvents'
+    | 'defaultPage'
+    | 'maxPage'
+    | 'maxSubscriptions'
+    | 'maxSockets'
   >
   /** Told what is our fault; never what a caller did wrong. */
   readonly report: (problem: unknown) => void

@@ -1,9 +1,12 @@
 import { buildApp } from '../api/build-app.ts'
 import { isLoopback } from '../api/plugins/principal.ts'
+import { openPostgresBus } from '../bus/postgres-bus.ts'
 import { migrate } from '../database/migrate.ts'
 import { openPool } from '../database/pool.ts'
+import { openLive } from '../live/open-live.ts'
 import { openLog } from '../log/open-log.ts'
 import { startProjector } from '../projector/start-projector.ts'
+import { openFeeds } from '../streams/feeds.ts'
 import { readSettings, type Settings } from '../settings.ts'
 import { keepEmbedded, type KeptEmbedded } from './keep-embedded.ts'
 
@@ -50,7 +53,18 @@ const serveOn = async (
   if (from !== to) say(`schema     brought from version ${from} to ${to}`)
   await using log = openLog({ pool, report })
   await using projector = startProjector({ pool, log, report })
-  const app = buildApp({ pool, log, settings, report, onLongTail: (sid) => projector.ask(sid) })
+  await using bus = openPostgresBus({ url, pool, report })
+  await using feeds = openFeeds({ pool, log, bus, report })
+  await using live = openLive({ pool, feeds, report })
+  const app = buildApp({
+    pool,
+    log,
+    feeds,
+    live,
+    settings,
+    report,
+    onLongTail: (sid) => projector.ask(sid),
+  })
   try {
     // Who reads the line that says so may ask /readyz at once.
     await Promise.race([log.horizon.ready, stopped])

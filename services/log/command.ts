@@ -15,6 +15,8 @@ export type CommandOptions = {
     readonly route: string
     readonly requestHash: string
   }
+  /** What open parts have said on the live channel, by `message/attempt/part/kind`: a part that the store ends keeps it. */
+  readonly said?: ReadonlyMap<string, string>
 }
 
 export type Act =

@@ -8,7 +8,7 @@ export const testBus = (
   kind: string,
   openKind: () => Promise<AsyncDisposable & { readonly join: () => Bus }>,
 ): void => {
-  test.test(
+  void test.test(
     `bus ${kind}: a ring reaches every other server, and not the one that rang`,
     async (t) => {
       await using place = await openKind()
@@ -22,22 +22,25 @@ export const testBus = (
     },
   )
 
-  test.test(`bus ${kind}: of many rings of many sessions the last of each arrives`, async (t) => {
-    await using place = await openKind()
-    const [a, b] = [place.join(), place.join()]
-    await Promise.all([a.ready, b.ready])
-    const heard = hear(b)
-    for (let head = 1; head <= 5; head += 1) {
-      for (let sid = 1; sid <= 2_000; sid += 1) a.ring({ sid, headSeq: head })
-      await sleep(3)
-    }
-    await until(() => heard.size === 2_000 && [...heard.values()].every((head) => head === 5))
-    t.equal(heard.size, 2_000)
-    t.ok([...heard.values()].every((head) => head === 5))
-    await closeAll([a, b])
-  })
+  void test.test(
+    `bus ${kind}: of many rings of many sessions the last of each arrives`,
+    async (t) => {
+      await using place = await openKind()
+      const [a, b] = [place.join(), place.join()]
+      await Promise.all([a.ready, b.ready])
+      const heard = hear(b)
+      for (let head = 1; head <= 5; head += 1) {
+        for (let sid = 1; sid <= 2_000; sid += 1) a.ring({ sid, headSeq: head })
+        await sleep(3)
+      }
+      await until(() => heard.size === 2_000 && [...heard.values()].every((head) => head === 5))
+      t.equal(heard.size, 2_000)
+      t.ok([...heard.values()].every((head) => head === 5))
+      await closeAll([a, b])
+    },
+  )
 
-  test.test(`bus ${kind}: who has left hears nothing and holds nothing up`, async (t) => {
+  void test.test(`bus ${kind}: who has left hears nothing and holds nothing up`, async (t) => {
     await using place = await openKind()
     const [a, b] = [place.join(), place.join()]
     await Promise.all([a.ready, b.ready])

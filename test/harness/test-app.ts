@@ -3,6 +3,7 @@ import type { ApiDeps } from '../../services/api/deps.ts'
 import type { App } from '../../services/api/type-provider.ts'
 import { openLog, type Log } from '../../services/log/open-log.ts'
 import { readSettings } from '../../services/settings.ts'
+import { openStreams } from './streams.ts'
 import { openTestDatabase, type TestDatabase } from './database.ts'
 
 export type Answer = {
@@ -40,7 +41,9 @@ export const openTestApp = async (
   const report = (problem: unknown): void => void reported.push(problem)
   const log = openLog({ pool: database.pool, report })
   await log.horizon.ready
-  const app = buildApp({ pool: database.pool, log, settings, report, ...more })
+  const { pool } = database
+  const { feeds, live, ...streams } = openStreams({ url: database.url, pool, log, report })
+  const app = buildApp({ pool, log, feeds, live, settings, report, ...more })
   return {
     app,
     log,
@@ -67,6 +70,7 @@ export const openTestApp = async (
     },
     [Symbol.asyncDispose]: async () => {
       await app.close()
+      await streams[Symbol.asyncDispose]()
       await log[Symbol.asyncDispose]()
       if (!options.database) await database[Symbol.asyncDispose]()
     },

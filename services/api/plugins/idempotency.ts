@@ -25,7 +25,16 @@ export const receiptOf = (request: AnyRequest): Pick<CommandOptions, 'receipt'> 
   const commandId = idempotencyKeyOf(request)
   if (commandId === undefined) return {}
   const { method, params, body } = request
-  const route = `${method} ${request.routeOptions.url}`
+  return receiptFor(commandId, `${method} ${request.routeOptions.url}`, params, body)
+}
+
+/** The same for a request that came another way than by HTTP: it counts as the one of `route`. */
+export const receiptFor = (
+  commandId: string,
+  route: string,
+  params: unknown,
+  body: unknown,
+): Pick<CommandOptions, 'receipt'> => {
   const requestHash = createHash('sha256')
     .update(`${route}\n${canonicalJson(params ?? {})}\n${canonicalJson(body ?? null)}`)
     .digest('hex')

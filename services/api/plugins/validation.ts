@@ -33,6 +33,12 @@ export const addValidation = (app: App): void => {
   })
 }
 
+/** A check of what came another way than by HTTP. Gives what is wrong with the value, if anything is. */
+export const createCheck = (schema: TSchema): ((value: unknown) => Refusal | undefined) => {
+  const validate = ajv.compile(schema)
+  return (value) => (validate(value) ? undefined : refuse('body', validate.errors ?? []))
+}
+
 const integersOf = (schema: unknown): string[] =>
   Object.entries((schema as { properties?: Record<string, { type?: string }> }).properties ?? {})
     .filter(([, property]) => property.type === 'integer')

@@ -1,16 +1,16 @@
-import { Refusal } from '../../../schema/errors.ts'
-import { foreignType, isKnownType } from '../../../schema/events/event-table.ts'
 import { AllEventsPage, ListAllEvents } from '../../../schema/http/all-events.ts'
 import { readAll } from '../../log/read-all.ts'
 import { envelopeText } from '../../log/read-events.ts'
-import { decodeCursor, encodeCursor, invalidCursor, type CursorScope } from '../cursors.ts'
+import { allCursors, typesFilter } from '../all-cursor.ts'
 import type { RouteDeps } from '../deps.ts'
 import { incarnationOf } from '../incarnation.ts'
 import { limitOf } from '../page-limit.ts'
 import { principalOf } from '../plugins/principal.ts'
+import { allBySse, wantsSse } from '../sse/follow-by-sse.ts'
 import type { App } from '../type-provider.ts'
 
-export const addAllEventRoutes = (app: App, { pool, settings }: RouteDeps): void => {
+export const addAllEventRoutes = (app: App, deps: RouteDeps): void => {
+  const { pool, settings } = deps
   app.get(
     '/v1/events',
     {
@@ -25,40 +25,29 @@ export const addAllEventRoutes = (app: App, { pool, settings }: RouteDeps): void
       },
     },
     async (request, reply) => {
-      const limit = limitOf(request.query, settings)
       const { tenant } = principalOf(request)
       const { after } = request.query
-      const types = typesOf(request.query.types)
-      const incarnation = await incarnationOf(pool)
-      const scope: CursorScope = {
-        route: 'GET /v1/events',
+      const types =
+        request.query.types === undefined ? undefined : typesFilter(request.query.types.split(','))
+      const wanted = {
         tenant,
-        filters: { types: types?.join(',') },
+        ...(after !== undefined && { after }),
+        ...(types && { types }),
       }
-      const [of, place] = after === undefined ? [incarnation, 0] : decodeCursor(scope, after)
-      if (of !== incarnation) {
-        throw invalidCursor('the cursor belongs to another log than this one', { reset: true })
-      }
+      if (wantsSse(request)) return allBySse(deps, request, reply, wanted)
+      const limit = limitOf(request.query, settings)
+      const log = await incarnationOf(pool)
+      const cursors = allCursors(tenant, types)
       const page = await readAll(pool, {
         tenant,
-        afterPosition: Number(place),
+        afterPosition: cursors.positionIn(log, after),
         limit,
         ...(types && { types }),
       })
       const envelopes = page.events.map((row) => envelopeText(row.sessionId, row))
-      const next = encodeCursor(scope, [incarnation, page.position])
+      const next = cursors.encode(log, page.position)
       reply.type('application/json; charset=utf-8')
       return `{"data":[${envelopes.join(',')}],"cursor":{"next":"${next}","previous":null}}`
     },
   )
-}
-
-const typesOf = (text: string | undefined): readonly string[] | undefined => {
-  if (text === undefined) return undefined
-  const types = [...new Set(text.split(','))].toSorted()
-  const unknown = types.find((type) => !isKnownType(type) && !foreignType.test(type))
-  if (unknown === undefined) return types
-  throw new Refusal('unknown_type', `there are no events of type ${unknown}`, {
-    faults: [{ pointer: '/types', detail: `${unknown} is not known` }],
-  })
 }

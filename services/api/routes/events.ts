@@ -1,16 +1,17 @@
-import { Refusal } from '../../../schema/errors.ts'
 import { AppendEvents, AppendReply, EventsPage, ListEvents } from '../../../schema/http/events.ts'
 import { SessionParams } from '../../../schema/http/params.ts'
 import { envelopeText, readEvents } from '../../log/read-events.ts'
 import { inSnapshot } from '../../reads/in-snapshot.ts'
-import { checkEvents } from '../check-events.ts'
+import { appendEvents } from '../append-events.ts'
 import type { RouteDeps } from '../deps.ts'
 import { limitOf } from '../page-limit.ts'
 import { setEtag } from '../plugins/if-match.ts'
+import { sessionBySse, wantsSse } from '../sse/follow-by-sse.ts'
 import { optionsOf, targetOf } from '../target.ts'
 import type { App } from '../type-provider.ts'
 
-export const addEventRoutes = (app: App, { pool, log, settings }: RouteDeps): void => {
+export const addEventRoutes = (app: App, deps: RouteDeps): void => {
+  const { pool, settings } = deps
   app.post(
     '/v1/sessions/:sessionId/events',
     {
@@ -26,17 +27,14 @@ export const addEventRoutes = (app: App, { pool, log, settings }: RouteDeps): vo
       },
     },
     async (request, reply) => {
-      const { events, ...held } = request.body
-      checkHeld(held)
-      const { firstSeq, lastSeq, headSeq, ...outcome } = await log.execute({
-        ...targetOf(request, request.params),
-        ...optionsOf(request),
-        ...held,
-        kind: 'append',
-        events: checkEvents(events, 'append', settings),
-      })
+      const { data, headSeq } = await appendEvents(
+        deps,
+        targetOf(request, request.params),
+        request.body,
+        optionsOf(request),
+      )
       setEtag(reply, headSeq)
-      return { data: { firstSeq, lastSeq, headSeq, events: outcome.events } }
+      return { data }
     },
   )
 
@@ -46,16 +44,20 @@ export const addEventRoutes = (app: App, { pool, log, settings }: RouteDeps): vo
       config: { scope: 'read' },
       schema: {
         summary: "A page of a session's events",
-        description: 'In order of seq. The end is reached when the last seq is `asOfSeq`.',
+        description:
+          'In order of seq. The end is reached when the last seq is `asOfSeq`. With ' +
+          '`Accept: text/event-stream` the events after `afterSeq` (or `Last-Event-ID`) and then ' +
+          'what is appended, as server-sent events.',
         params: SessionParams,
         querystring: ListEvents,
         response: { 200: EventsPage },
       },
     },
     async (request, reply) => {
+      const target = targetOf(request, request.params)
+      if (wantsSse(request)) return sessionBySse(deps, request, reply, target, request.query)
       const limit = limitOf(request.query, settings)
       const { afterSeq = 0 } = request.query
-      const target = targetOf(request, request.params)
       const { rows, headSeq } = await inSnapshot(pool, target, async (connection, session) => ({
         headSeq: session.headSeq,
         rows: await readEvents(connection, session.sid, { afterSeq, limit }),
@@ -66,12 +68,4 @@ export const addEventRoutes = (app: App, { pool, log, settings }: RouteDeps): vo
       return `{"data":[${envelopes.join(',')}],"asOfSeq":${headSeq}}`
     },
   )
-}
-
-const checkHeld = ({ turnId, fence }: { turnId?: string; fence?: number }): void => {
-  if ((turnId === undefined) === (fence === undefined)) return
-  const missing = turnId === undefined ? 'turnId' : 'fence'
-  throw new Refusal('invalid_body', 'turnId and fence are given together', {
-    faults: [{ pointer: `/${missing}`, detail: 'must be there' }],
-  })
 }

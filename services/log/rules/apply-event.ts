@@ -54,7 +54,7 @@ export const applyEvent = (draft: Draft, event: IncomingEvent, derived?: true): 
     throw new Refusal('session_deleted', `session ${draft.sessionId} is deleted`)
   }
   if (!derived) {
-    const closings = closingsBefore(draft.state, event.type, event.data, draft.importing)
+    const closings = closingsBefore(draft.state, event.type, event.data, draft)
     closings.forEach((closing, index) => {
       const meta = ownerMeta(event.meta)
       applyEvent(

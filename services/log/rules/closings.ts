@@ -1,4 +1,5 @@
 import type { EventData, EventType } from '../../../schema/events/event-table.ts'
+import type { Draft } from './draft.ts'
 import type { OpenCall, OpenEpoch, OpenStep, SessionState } from '../session-state.ts'
 
 /** An event that the store adds itself, before the event that causes it. */
@@ -15,22 +16,29 @@ export const closingsBefore = (
   state: SessionState,
   type: string,
   data: unknown,
-  importing: boolean,
+  { importing, said }: Pick<Draft, 'importing' | 'said'>,
 ): readonly Closing[] => {
   switch (type) {
     case 'turn.ended':
-      return state.turn?.turnId === (data as { turnId: string }).turnId ? closeTurn(state) : []
+      return state.turn?.turnId === (data as { turnId: string }).turnId
+        ? closeTurn(state, said)
+        : []
     case 'session.deleted':
-      return [...closeAll(state), ...endTurn(state), ...closeShells(state)]
+      return [...closeAll(state, said), ...endTurn(state), ...closeShells(state)]
     case 'step.failed':
     case 'step.retried':
       return state.step?.messageId === (data as { messageId: string }).messageId
-        ? closeStepContent(state, state.step, type === 'step.retried' ? 'superseded' : 'cancelled')
+        ? closeStepContent(
+            state,
+            state.step,
+            type === 'step.retried' ? 'superseded' : 'cancelled',
+            said,
+          )
         : []
     case 'step.ended':
       // A source's step may end with a part open; a host's may not (step-rules.ts).
       return importing && state.step?.messageId === (data as { messageId: string }).messageId
-        ? closeParts(state.step)
+        ? closeParts(state.step, said)
         : []
     case 'tool.settled':
       return closeRequestOf(state, data as { messageId: string; callId: string; outcome: string })
@@ -39,23 +47,30 @@ export const closingsBefore = (
   }
 }
 
+type Said = Draft['said']
 type CloseReason = 'cancelled' | 'superseded'
 
 /** What the end of a turn closes: epochs of no turn run on. */
-const closeTurn = (state: SessionState): readonly Closing[] =>
-  closeOpen(state, (epoch) => epoch.turn === true, 'the turn ended before the epoch was sealed')
+const closeTurn = (state: SessionState, said: Said): readonly Closing[] =>
+  closeOpen(
+    state,
+    said,
+    (epoch) => epoch.turn === true,
+    'the turn ended before the epoch was sealed',
+  )
 
 /** What a delete closes beside the turn and the shells: all there is, in a turn or not. */
-const closeAll = (state: SessionState): readonly Closing[] =>
-  closeOpen(state, () => true, 'the session was deleted before the epoch was sealed')
+const closeAll = (state: SessionState, said: Said): readonly Closing[] =>
+  closeOpen(state, said, () => true, 'the session was deleted before the epoch was sealed')
 
 const closeOpen = (
   state: SessionState,
+  said: Said,
   closesEpoch: (epoch: OpenEpoch) => boolean,
   epochReason: string,
 ): readonly Closing[] => {
   const step = state.step
-  const inStep = step ? closeStepContent(state, step, 'cancelled') : []
+  const inStep = step ? closeStepContent(state, step, 'cancelled', said) : []
   const closedRequests = new Set(
     inStep.flatMap((c) => (c.type === 'request.closed' ? [c.data.requestId] : [])),
   )
@@ -114,6 +129,7 @@ const closeStepContent = (
   state: SessionState,
   step: OpenStep,
   reason: CloseReason,
+  said: Said,
 ): readonly Closing[] => [
   ...Object.entries(state.requests ?? {})
     .filter(([, request]) => request.messageId === step.messageId && request.callId !== undefined)
@@ -122,17 +138,23 @@ const closeStepContent = (
     type: 'tool.settled' as const,
     data: { messageId: step.messageId, callId, outcome: outcomeOfOpen(call), content: [] },
   })),
-  ...closeParts(step),
+  ...closeParts(step, said),
 ]
 
 /** Rule 12: never dispatched is cancelled; of the rest nobody knows. */
 const outcomeOfOpen = (call: OpenCall): 'cancelled' | 'unknown' =>
   call.status === 'dispatched' || call.provider ? 'unknown' : 'cancelled'
 
-const closeParts = (step: OpenStep): readonly Closing[] =>
-  Object.entries(step.parts ?? {}).map(([partId, kind]) => ({
+/** With what the part has said, as far as this server heard it. */
+const closeParts = ({ messageId, attempt, parts }: OpenStep, said: Said): readonly Closing[] =>
+  Object.entries(parts ?? {}).map(([partId, kind]) => ({
     type: kind === 'text' ? ('text.ended' as const) : ('reasoning.ended' as const),
-    data: { messageId: step.messageId, partId, text: '', partial: true },
+    data: {
+      messageId,
+      partId,
+      text: said?.get(`${messageId}/${attempt}/${partId}/${kind}`) ?? '',
+      partial: true,
+    },
   }))
 
 const closeRequestOf = (

@@ -38,6 +38,7 @@ export const decide = (session: Decidable, command: Command, facts?: Facts): Dec
   const draft: Draft = {
     sessionId: command.sessionId,
     importing: command.kind === 'import',
+    said: command.said,
     known: facts?.names,
     state: session.state,
     head: session.head,

@@ -42,6 +42,7 @@ export class LookupNeeded extends Error {
 export type Draft = {
   readonly sessionId: string
   readonly importing: boolean
+  readonly said: ReadonlyMap<string, string> | undefined
   /** undefined: nothing was looked up yet, so any question throws `LookupNeeded`. */
   readonly known: ReadonlyMap<string, NameFact | undefined> | undefined
   state: SessionState

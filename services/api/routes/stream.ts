@@ -1,0 +1,38 @@
+import { Refusal } from '../../../schema/errors.ts'
+import type { RouteDeps } from '../deps.ts'
+import { principalOf } from '../plugins/principal.ts'
+import { serveSocket } from '../socket/serve-socket.ts'
+import type { App } from '../type-provider.ts'
+
+/** Adds the route of the WebSocket; its plugin must be there (socket/add-sockets.ts). */
+export const addStreamRoute = (app: App, deps: RouteDeps): void => {
+  let open = 0
+  app.route({
+    method: 'GET',
+    url: '/v1/stream',
+    config: { scope: 'read' },
+    schema: {
+      summary: 'The WebSocket: subscriptions, appends, the live channel',
+      description: 'Subprotocol `stemma.v1`; frames are JSON texts. See docs/streams.md.',
+      response: {},
+    },
+    handler: async () => {
+      throw new Refusal('upgrade_required', 'this is a WebSocket: ask for an upgrade')
+    },
+    preValidation: async (request) => {
+      if (!request.ws) return
+      if (open >= deps.settings.maxSockets) {
+        throw new Refusal('overloaded', `${open} sockets are open on this server`)
+      }
+      const offered = request.headers['sec-websocket-protocol']?.split(',') ?? []
+      if (offered.length > 0 && !offered.some((name) => name.trim() === 'stemma.v1')) {
+        throw new Refusal('invalid_header', 'the subprotocol is stemma.v1')
+      }
+    },
+    wsHandler: (socket, request) => {
+      open += 1
+      socket.on('close', () => (open -= 1))
+      serveSocket(deps, socket, principalOf(request))
+    },
+  })
+}

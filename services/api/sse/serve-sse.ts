@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http'
+import { createLane } from '../../lane.ts'
+import type { CaughtUp, Sink } from '../../streams/sink.ts'
+
+const keepAliveMs = 15_000
+/** Above this the server stops reading for who does not read. */
+const mostUnsent = 1024 * 1024
+const drainMs = 60_000
+
+export type SseSink = Sink & {
+  readonly live: (frame: unknown) => boolean
+  readonly caughtUpAt: (listener: (at: CaughtUp) => void) => void
+}
+
+/**
+ * Serves one subscription as server-sent events until it ends, the client goes or `stopping` is
+ * aborted. `follow` gets the sink and the signal that ends it.
+ */
+export const serveSse = async (
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  stopping: AbortSignal,
+  follow: (sink: SseSink, signal: AbortSignal) => Promise<void>,
+): Promise<void> => {
+  const stop = new AbortController()
+  const end = (): void => stop.abort()
+  response.writeHead(200, {
+    ...headers,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    // Proxies that hold replies back let this one through.
+    'x-accel-buffering': 'no',
+  })
+  response.flushHeaders()
+  response.socket?.setNoDelay(true)
+  response.on('close', end)
+  stopping.addEventListener('abort', end)
+  const keepAlive = setInterval(() => response.write(': still here\n\n'), keepAliveMs)
+  try {
+    await follow(sinkOf(response, stop), stop.signal)
+  } finally {
+    clearInterval(keepAlive)
+    stopping.removeEventListener('abort', end)
+    stop.abort()
+    response.end()
+  }
+}
+
+const sinkOf = (response: ServerResponse, stop: AbortController): SseSink => {
+  const lane = createLane(1)
+  let onCaughtUp: ((at: CaughtUp) => void) | undefined
+  const write = (event: string, data: string, id?: string): void => {
+    const idLine = id === undefined ? '' : `id: ${id}\n`
+    // JSON holds no raw line break.
+    response.write(`${idLine}event: ${event}\ndata: ${data}\n\n`)
+  }
+  return {
+    turn: (work) =>
+      lane(async () => {
+        await drained(response, stop)
+        return work()
+      }),
+    event: (envelope, { seq, cursor }) => write('event', envelope, cursor ?? String(seq)),
+    caughtUp: (at) => {
+      write('caught-up', JSON.stringify(at), 'seq' in at ? String(at.seq) : at.cursor)
+      onCaughtUp?.(at)
+    },
+    reset: (reset) => write('reset', JSON.stringify(reset)),
+    ended: (ended) => write('ended', JSON.stringify(ended)),
+    live: (frame) => {
+      if (response.writableLength >= mostUnsent) return false
+      write('live', JSON.stringify(frame))
+      return true
+    },
+    caughtUpAt: (listener) => (onCaughtUp = listener),
+  }
+}
+
+/** Resolves when there is room. A reader that takes nothing for a minute is cut off. */
+const drained = async (response: ServerResponse, stop: AbortController): Promise<void> => {
+  let last = response.writableLength
+  let since = Date.now()
+  while (response.writableLength >= mostUnsent && !stop.signal.aborted) {
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        response.off('drain', done)
+        stop.signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, 1_000)
+      response.on('drain', done)
+      stop.signal.addEventListener('abort', done)
+    })
+    if (response.writableLength !== last) since = Date.now()
+    last = response.writableLength
+    if (Date.now() - since >= drainMs) {
+      stop.abort()
+      response.destroy()
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import type { StoredEvent } from '../../schema/events/envelope.ts'
+import type { LiveFrame, LiveKind, LiveOut } from '../../schema/socket/live.ts'
+
+/** A part that is being said. `text` is undefined after a gap, until the part is replaced. */
+export type LivePart = {
+  readonly turnId?: string
+  readonly fence?: number
+  readonly messageId: string
+  readonly attempt: number
+  readonly partId: string
+  readonly kind: LiveKind
+  readonly text: string | undefined
+}
+
+export type LiveParts = ReadonlyMap<string, LivePart>
+
+/** The longest text that is kept for who comes later; a longer part is relayed only. */
+const longestText = 1024 * 1024
+
+type Addition = {
+  readonly parts: LiveParts
+  /** What listeners get; undefined where the frame says nothing new. */
+  readonly out: LiveOut | undefined
+  /** Whether the sender must send the part anew, as `replace`. */
+  readonly gap: boolean
+}
+
+/**
+ * What a frame adds. A piece that was said already adds nothing, one that overlaps its rest, and one
+ * behind a gap leaves the part without a text, which listeners are told once.
+ */
+export const addFrame = (parts: LiveParts, frame: LiveFrame): Addition => {
+  const { turnId, fence, messageId, partId, kind, attempt = 1 } = frame
+  const key = liveKey(messageId, attempt, partId, kind)
+  const known = parts.get(key)
+  const said = known === undefined ? '' : known.text
+  const of = {
+    ...(turnId !== undefined && { turnId }),
+    ...(fence !== undefined && { fence }),
+    messageId,
+    attempt,
+    partId,
+    kind,
+  }
+  const withText = (text: string | undefined): LiveParts =>
+    new Map(parts).set(key, {
+      ...of,
+      text: text !== undefined && text.length > longestText ? undefined : text,
+    })
+  const resync = { resync: true, messageId, partId } as const
+
+  if ('replace' in frame) {
+    return {
+      parts: withText(frame.replace),
+      out: { ...of, offset: 0, replace: frame.replace },
+      gap: false,
+    }
+  }
+  const { offset, delta } = frame
+  if (said === undefined) return { parts, out: undefined, gap: true }
+  if (offset > said.length) return { parts: withText(undefined), out: resync, gap: true }
+  const fresh = delta.slice(said.length - offset)
+  if (fresh === '' && known) return { parts, out: undefined, gap: false }
+  return {
+    parts: withText(said + fresh),
+    out:
+      said.length + fresh.length > longestText
+        ? resync
+        : { ...of, offset: said.length, delta: fresh },
+    gap: said.length + fresh.length > longestText,
+  }
+}
+
+/** What is still being said after an event of the session. */
+export const endParts = (parts: LiveParts, event: StoredEvent): LiveParts => {
+  if (parts.size === 0) return parts
+  const ends = endsOf(event)
+  if (!ends) return parts
+  const left = [...parts].filter(([, part]) => !ends(part))
+  return left.length === parts.size ? parts : new Map(left)
+}
+
+const endsOf = (event: StoredEvent): ((part: LivePart) => boolean) | undefined => {
+  switch (event.type) {
+    case 'text.ended':
+    case 'reasoning.ended': {
+      const { messageId, partId } = event.data
+      return (part) => part.messageId === messageId && part.partId === partId
+    }
+    case 'tool.input.ended':
+    case 'tool.called': {
+      const { messageId, callId } = event.data
+      return (part) =>
+        part.messageId === messageId && part.partId === callId && part.kind === 'tool-input'
+    }
+    case 'tool.settled': {
+      const { messageId, callId } = event.data
+      return (part) => part.messageId === messageId && part.partId === callId
+    }
+    case 'step.ended':
+    case 'step.failed':
+    case 'shell.ended': {
+      const { messageId } = event.data
+      return (part) => part.messageId === messageId
+    }
+    case 'step.retried': {
+      const { messageId, attempt } = event.data
+      return (part) => part.messageId === messageId && part.attempt < attempt
+    }
+    // Whatever was being said under another hand is not said any more.
+    case 'turn.started':
+    case 'turn.claimed': {
+      const { fence } = event.data
+      return (part) => part.fence !== undefined && part.fence < fence
+    }
+    case 'turn.released':
+    case 'turn.ended':
+      return (part) => part.fence !== undefined
+    case 'session.deleted':
+      return () => true
+    default:
+      return undefined
+  }
+}
+
+/** All that a part has said, as one frame; a `resync` if it has a gap. */
+export const wholeOf = ({ text, ...part }: LivePart): LiveOut =>
+  text === undefined
+    ? { resync: true, messageId: part.messageId, partId: part.partId }
+    : { ...part, offset: 0, replace: text }
+
+export const liveKey = (
+  messageId: string,
+  attempt: number,
+  partId: string,
+  kind: LiveKind,
+): string => `${messageId}/${attempt}/${partId}/${kind}`
