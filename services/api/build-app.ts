@@ -1,12 +1,12 @@
 import { fastify } from 'fastify'
 import { Refusal } from '../../schema/errors.ts'
-import { resolveTenant } from '../log/resolve-tenant.ts'
+import { loopbackPrincipal } from './access/authenticate.ts'
 import type { ApiDeps, RouteDeps } from './deps.ts'
 import { createMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
 import { collectMethods } from './plugins/methods.ts'
 import { parseQuery } from './plugins/parse-query.ts'
-import { addPrincipal, loopbackPrincipal } from './plugins/principal.ts'
+import { addPrincipal } from './plugins/principal.ts'
 import { addProblems, answer, answerUnreadable, type ProblemReply } from './plugins/problems.ts'
 import { addRequestIds, requestIdOf } from './plugins/request-ids.ts'
 import { addStrictJson } from './plugins/strict-json.ts'
@@ -53,10 +53,7 @@ export const buildApp = (deps: ApiDeps): App => {
     reply.header('connection', 'close')
     throw new Refusal('overloaded', 'the server is stopping')
   })
-  addPrincipal(
-    app,
-    deps.authenticate ?? loopbackPrincipal(() => resolveTenant(deps.pool, 'default')),
-  )
+  addPrincipal(app, deps.authenticate ?? loopbackPrincipal(deps))
   addStrictJson(app)
   addValidation(app)
   app.addHook('onResponse', async (request, reply) =>

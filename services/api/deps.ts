@@ -9,7 +9,14 @@ export type ApiDeps = {
   readonly log: Log
   readonly settings: Pick<
     Settings,
-    'maxEventBytes' | 'maxBodyBytes' | 'maxEvents' | 'defaultPage' | 'maxPage'
+    | 'maxEventBytes'
+    | 'maxBodyBytes'
+    | 'maxEvents'
+    | 'defaultPage'
+    | 'maxPage'
+    | 'host'
+    | 'origins'
+    | 'tokensFile'
   >
   /** Told what is our fault; never what a caller did wrong. */
   readonly report: (problem: unknown) => void
