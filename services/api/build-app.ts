@@ -1,6 +1,7 @@
 import { fastify } from 'fastify'
 import { Refusal } from '../../schema/errors.ts'
 import { loopbackPrincipal } from './access/authenticate.ts'
+import { addCors } from './access/cors.ts'
 import type { ApiDeps, RouteDeps } from './deps.ts'
 import { createMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
@@ -46,6 +47,7 @@ export const buildApp = (deps: ApiDeps): App => {
   }).withTypeProvider<TypeBoxProvider>()
 
   addRequestIds(app)
+  addCors(app, deps.settings)
   addProblems(app, deps.report)
   app.addHook('preClose', async () => stopping.abort())
   app.addHook('onRequest', async (_request, reply) => {
