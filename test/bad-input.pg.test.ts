@@ -4,7 +4,7 @@ import type { App } from '../services/api/type-provider.ts'
 import { openLog } from '../services/log/open-log.ts'
 import { readSettings } from '../services/settings.ts'
 import { openTestDatabase } from './harness/database.ts'
-import { ofNoBody, ofNoInput, times, withoutInput } from './harness/bad-bodiless.ts'
+import { ofNoBody, ofNoInput, ofTickets, times, withoutInput } from './harness/bad-bodiless.ts'
 import { particular } from './harness/bad-particulars.ts'
 import {
   cursors,
@@ -53,6 +53,7 @@ t.test(
       ...ofEveryRead,
       ...ofNoBody,
       ...ofNoInput,
+      ...ofTickets,
       ...times,
       ...limits,
       ...cursors,

@@ -20,6 +20,7 @@ import { addInputRoutes } from './routes/inputs.ts'
 import { addMessageRoutes } from './routes/messages.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
+import { addTicketRoutes } from './routes/tickets.ts'
 import { addTurnRoutes } from './routes/turns.ts'
 import type { App, TypeBoxProvider } from './type-provider.ts'
 
@@ -78,6 +79,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addMessageRoutes(app, routeDeps)
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)
+  addTicketRoutes(app, routeDeps)
   methods.addOthers()
   return app
 }
