@@ -90,7 +90,7 @@ t.test('at the start a file that is faulty or not there is an error', async (t) 
   const { file, open } = folderOf(t)
   await t.rejects(open(), { message: `STEMMA_TOKENS_FILE=${file}: it cannot be read (ENOENT)` })
   writeFileSync(file, '[]')
-  await t.rejects(open(), { name: 'TokensError', message: 'it has no entry' })
+  await t.rejects(open(), { name: 'SettingsError', message: 'it has no entry' })
 })
 
 t.test('a file that all users can read is warned about', async (t) => {

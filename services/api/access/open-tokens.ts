@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
+import { SettingsError } from '../../settings.ts'
 import { hashOf } from './hash-of.ts'
 import { parseTokens, TokensError, type TokenEntry } from './parse-tokens.ts'
 
@@ -23,7 +24,7 @@ const usualEveryMs = 2_000
 /**
  * Reads the tokens file, and again whenever it changes, so that a token can be revoked without a
  * restart. The whole file is compared, as times of change miss two changes in one tick of the clock.
- * A new file that is faulty is reported, and the tokens stay as they were. Throws TokensError.
+ * A new file that is faulty is reported, and the tokens stay as they were. Throws SettingsError.
  */
 export const openTokens = async (options: TokensOptions): Promise<Tokens> => {
   const { file, say, everyMs = usualEveryMs } = options
@@ -34,7 +35,7 @@ export const openTokens = async (options: TokensOptions): Promise<Tokens> => {
     text = await readFile(file)
     tokens = indexOf(parseTokens(text))
   } catch (error) {
-    throw new TokensError(named(error))
+    throw new SettingsError(named(error))
   }
   await warnIfOpen(file, say)
 
