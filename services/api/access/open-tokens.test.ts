@@ -64,12 +64,12 @@ t.test(
     const { file, write, open, said } = folderOf(t)
     write('one')
     using tokens = await open()
-    for (const break_ of [
+    for (const spoil of [
       () => writeFileSync(file, '[{"sha256":"hush"}]'),
       () => writeFileSync(file, ''),
       () => rmSync(file),
     ]) {
-      break_()
+      spoil()
       await tokens.readAgain()
       await tokens.readAgain()
       t.ok(tokens.find('one'))

@@ -69,7 +69,7 @@ t.test('a file that is no list of entries is refused, and not quoted', async (t)
   ] as const) {
     try {
       parseTokens(text)
-      t.fail(`it was taken: ${text}`)
+      t.fail(`it was taken: ${String(text)}`)
     } catch (error) {
       t.match(error, { name: 'TokensError', message: says })
       t.notMatch(String(error), /hush/)
