@@ -20,7 +20,7 @@ export const errorTable = {
   invalid_header: row(400, 'A header does not have the form it must have'),
   unknown_type: row(400, 'The event type is not known to this server'),
   unauthorized: row(401, 'No valid token was given'),
-  forbidden: row(403, 'The token does not carry the scope this takes'),
+  forbidden: row(403, 'The caller may not do this'),
   reserved_type: row(403, 'Only the store writes events of this type'),
   route_not_found: row(404, 'There is no such route'),
   session_not_found: row(404, 'There is no such session'),

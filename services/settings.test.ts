@@ -50,3 +50,42 @@ t.test('the value of a secret is not in the error', async (t) => {
     t.notOk(error instanceof Error && error.message.includes('hush'))
   }
 })
+
+t.test('origins are taken as browsers send them, and nothing else is', async (t) => {
+  const origins = (text: string) => readSettings({ STEMMA_ORIGINS: text }).origins
+  t.same(origins(''), [])
+  t.same(origins(' https://a.example, http://b.example:8080,,tauri://localhost'), [
+    'https://a.example',
+    'http://b.example:8080',
+    'tauri://localhost',
+  ])
+  for (const bad of [
+    '*',
+    'null',
+    'a.example',
+    'https://a.example/',
+    'https://a.example:443',
+    'https://A.example',
+    'https://*.example/x',
+    'https://me@a.example',
+    'tauri://',
+  ]) {
+    t.throws(() => origins(`https://good.example,${bad}`), {
+      name: 'SettingsError',
+      message: `STEMMA_ORIGINS: ${JSON.stringify(bad)} must be an origin`,
+    })
+  }
+})
+
+t.test('a token that no header can carry is a wrong setting, and not shown', async (t) => {
+  t.equal(readSettings({ STEMMA_TOKEN: 'stm_a-b.c~d+e/f==' }).token, 'stm_a-b.c~d+e/f==')
+  for (const bad of ['hush\nhush', 'hush hush', 'hüsh', '"hush"']) {
+    try {
+      readSettings({ STEMMA_TOKEN: bad })
+      t.fail('it was taken')
+    } catch (error) {
+      t.match(error, { name: 'SettingsError', message: /^STEMMA_TOKEN must match/ })
+      t.notMatch(String(error), /h.sh/)
+    }
+  }
+})

@@ -29,7 +29,18 @@ export const settingsSchema = Type.Object({
     description: 'the service that the command line talks to',
   }),
   STEMMA_TOKEN: Type.Optional(
-    Type.String({ description: 'the token that the command line sends' }),
+    Type.String({
+      pattern: '^[A-Za-z0-9._~+/-]+=*$',
+      description: 'the token that the command line sends',
+    }),
+  ),
+  STEMMA_TOKENS_FILE: Type.Optional(
+    Type.String({ description: 'file of the tokens that are taken; without it, loopback only' }),
+  ),
+  STEMMA_ORIGINS: Type.Optional(
+    Type.String({
+      description: 'origins, separated by commas, whose pages may use the service',
+    }),
   ),
   STEMMA_MAX_EVENT_BYTES: Type.Integer({
     default: mebibyte,
@@ -138,6 +149,11 @@ const settingsOf = (variables: Variables) =>
     databaseUrl: variables.DATABASE_URL,
     url: variables.STEMMA_URL,
     token: variables.STEMMA_TOKEN,
+    tokensFile:
+      variables.STEMMA_TOKENS_FILE === undefined
+        ? undefined
+        : resolve(variables.STEMMA_TOKENS_FILE),
+    origins: originsOf(variables.STEMMA_ORIGINS ?? ''),
     maxEventBytes: variables.STEMMA_MAX_EVENT_BYTES,
     maxBodyBytes: variables.STEMMA_MAX_BODY_BYTES,
     maxEvents: variables.STEMMA_MAX_EVENTS,
@@ -149,6 +165,26 @@ const settingsOf = (variables: Variables) =>
     acquireTimeoutMs: variables.STEMMA_ACQUIRE_TIMEOUT_MS,
     statementTimeoutMs: variables.STEMMA_STATEMENT_TIMEOUT_MS,
   })
+
+/** Each as a browser sends it in `Origin`. */
+const originsOf = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '')
+    .map((origin) => {
+      const parsed = URL.parse(origin)
+      const isWeb = parsed?.protocol === 'http:' || parsed?.protocol === 'https:'
+      // Apps have schemes of their own, as in tauri://localhost.
+      const fits = isWeb
+        ? parsed.origin === origin
+        : /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/.test(origin)
+      if (parsed !== null && fits) return origin
+      throw new SettingsError(
+        `STEMMA_ORIGINS: ${JSON.stringify(origin)} must be an origin as in https://pages.example, ` +
+          'in small letters, without a path or a port that goes without saying',
+      )
+    })
 
 const secrets: ReadonlySet<string> = new Set(['DATABASE_URL', 'STEMMA_TOKEN'])
 

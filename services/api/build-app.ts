@@ -1,12 +1,14 @@
 import { fastify } from 'fastify'
 import { Refusal } from '../../schema/errors.ts'
-import { resolveTenant } from '../log/resolve-tenant.ts'
+import { loopbackPrincipal } from './access/authenticate.ts'
+import { addCors } from './access/cors.ts'
 import type { ApiDeps, RouteDeps } from './deps.ts'
 import { createMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
 import { collectMethods } from './plugins/methods.ts'
 import { parseQuery } from './plugins/parse-query.ts'
-import { addPrincipal, loopbackPrincipal } from './plugins/principal.ts'
+import { withTickets } from './access/ticket-principal.ts'
+import { addPrincipal } from './plugins/principal.ts'
 import { addProblems, answer, answerUnreadable, type ProblemReply } from './plugins/problems.ts'
 import { addRequestIds, requestIdOf } from './plugins/request-ids.ts'
 import { addStrictJson } from './plugins/strict-json.ts'
@@ -21,6 +23,7 @@ import { addMessageRoutes } from './routes/messages.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
 import { addStreamRoute } from './routes/stream.ts'
+import { addTicketRoutes } from './routes/tickets.ts'
 import { addTurnRoutes } from './routes/turns.ts'
 import { addSockets } from './socket/add-sockets.ts'
 import type { App, TypeBoxProvider } from './type-provider.ts'
@@ -49,6 +52,7 @@ export const buildApp = (deps: ApiDeps): App => {
   }).withTypeProvider<TypeBoxProvider>()
 
   addRequestIds(app)
+  addCors(app, deps.settings)
   addProblems(app, deps.report)
   app.addHook('preClose', async () => stopping.abort())
   app.addHook('onRequest', async (_request, reply) => {
@@ -56,10 +60,7 @@ export const buildApp = (deps: ApiDeps): App => {
     reply.header('connection', 'close')
     throw new Refusal('overloaded', 'the server is stopping')
   })
-  addPrincipal(
-    app,
-    deps.authenticate ?? loopbackPrincipal(() => resolveTenant(deps.pool, 'default')),
-  )
+  addPrincipal(app, withTickets(deps, deps.authenticate ?? loopbackPrincipal(deps)))
   addStrictJson(app)
   addValidation(app)
   app.addHook('onResponse', async (request, reply) =>
@@ -83,6 +84,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)
   addLiveRoutes(app, routeDeps)
+  addTicketRoutes(app, routeDeps)
   addSockets(app, () => {
     addStreamRoute(app, routeDeps)
     methods.addOthers()

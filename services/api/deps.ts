@@ -20,6 +20,9 @@ export type ApiDeps = {
     | 'maxPage'
     | 'maxSubscriptions'
     | 'maxSockets'
+    | 'host'
+    | 'origins'
+    | 'tokensFile'
   >
   /** Told what is our fault; never what a caller did wrong. */
   readonly report: (problem: unknown) => void

@@ -51,6 +51,13 @@ const describe = (routes: readonly RouteOptions[]): Json => {
     servers: [{ url: '/' }],
     paths,
     components: {
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Of a server with tokens; what is named with a route is the scope it takes.',
+        },
+      },
       schemas: {
         Problem,
         ...Object.fromEntries(
@@ -75,7 +82,9 @@ const { version } = JSON.parse(
 ) as { version: string }
 
 const operationOf = ({ schema = {}, config }: RouteOptions, method: string, path: string): Json => {
-  const writes = method !== 'GET'
+  const scope = config?.scope
+  // What only takes `read` writes to no session, whatever its method.
+  const writes = method !== 'GET' && scope !== 'read'
   const body = schema.body as ObjectSchema | undefined
   return {
     operationId: operationId(method, path),
@@ -93,6 +102,7 @@ const operationOf = ({ schema = {}, config }: RouteOptions, method: string, path
           content: { 'application/json': { schema: body } },
         },
       }),
+    ...(scope !== undefined && { security: [{ token: [scope] }] }),
     responses: {
       ...Object.fromEntries(
         Object.entries((schema.response ?? {}) as Record<string, Json>).map(responseOf),

@@ -138,6 +138,7 @@ t.test(
     await ask('GET', `${session}/turns/{turnId}`, '/v1/sessions/s/turns/t')
     await ask('DELETE', session, '/v1/sessions/s')
     await ask('POST', `${session}/restore`, '/v1/sessions/s/restore')
+    await ask('POST', '/v1/tickets', '/v1/tickets')
 
     const operations = Object.entries(description.paths).flatMap(([path, of]) =>
       Object.keys(of).map((method) => `${method.toUpperCase()} ${path}`),

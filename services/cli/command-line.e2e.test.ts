@@ -12,7 +12,7 @@ const nobody = { STEMMA_URL: 'http://127.0.0.1:1' }
 t.test('help is printed for the whole and for each command', async (t) => {
   const whole = await runCommand(['--help'])
   t.equal(whole.code, 0)
-  for (const name of ['serve', 'migrate', 'import', 'sessions', 'show']) {
+  for (const name of ['serve', 'migrate', 'import', 'sessions', 'show', 'token']) {
     t.match(whole.stdout, new RegExp(`^  ${name} `, 'm'))
     const { code, stdout, stderr } = await runCommand([name, '--help'], nobody)
     t.same([code, stderr], [0, ''])
@@ -35,6 +35,10 @@ t.test(
       ['import'],
       ['serve', 'x'],
       ['migrate', '--bogus'],
+      ['token', '--scopes', 'read'],
+      ['token', '--subject', 'kim'],
+      ['token', '--subject', 'kim', '--scopes', 'reed'],
+      ['token', '--subject', 'kim', '--scopes', 'read', '--tenant', 'a b'],
     ]) {
       const { code, stdout, stderr } = await runCommand(argv, nobody)
       t.equal(code, 2, argv.join(' '))

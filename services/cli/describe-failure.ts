@@ -24,8 +24,12 @@ Start one with "npm start" or "npx stemma serve", or say with STEMMA_URL where i
 const problem = ({ problem: { status, title, code, detail, errors } }: ServiceProblem): string => {
   const head = `${title ?? 'the service refused'} (${code ?? status})`
   const lines = detail === undefined || detail === title ? head : `${head}\n  ${detail}`
-  return withFaults(visible(lines), errors ?? [])
+  const hint = code === 'unauthorized' ? `\n${tokenHint}` : ''
+  return withFaults(visible(lines), errors ?? []) + hint
 }
+
+const tokenHint = `Set STEMMA_TOKEN to a token that the service takes: one whose entry is in its STEMMA_TOKENS_FILE.
+"stemma token" makes one.`
 
 const withFaults = (
   head: string,

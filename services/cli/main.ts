@@ -39,6 +39,10 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'print the transcript of a session',
     run: async (argv) => (await import('./show.ts')).runShow(argv),
   },
+  token: {
+    summary: 'make a token, and the entry for the file of tokens',
+    run: async (argv) => (await import('./token.ts')).runToken(argv),
+  },
 }
 
 const help = `stemma, the session store that several agent servers share
@@ -49,8 +53,8 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
   .join('\n')}
 
-  stemma <command> --help says more. Commands but serve and migrate talk to a running
-  service: STEMMA_URL (default http://127.0.0.1:4600), STEMMA_TOKEN.
+  stemma <command> --help says more. Commands but serve, migrate and token talk to a
+  running service: STEMMA_URL (default http://127.0.0.1:4600), STEMMA_TOKEN.
 `
 
 /** Exit codes: 0 done, 1 it failed, 2 the command line or the settings are wrong. */

@@ -1,3 +1,5 @@
+import { tokenPrincipal } from '../api/access/authenticate.ts'
+import { openTokens, type Tokens } from '../api/access/open-tokens.ts'
 import { buildApp } from '../api/build-app.ts'
 import { isLoopback } from '../api/plugins/principal.ts'
 import { openPostgresBus } from '../bus/postgres-bus.ts'
@@ -18,14 +20,22 @@ import { keepEmbedded, type KeptEmbedded } from './keep-embedded.ts'
 export const runServe = async (argv: string[]): Promise<number> => {
   if (argv.length > 0) throw new Error('stemma serve takes settings from the environment only')
   const settings = readSettings()
-  if (!isLoopback(settings.host)) {
-    say(`stemma serves other machines only with tokens: STEMMA_HOST=${settings.host} is refused`)
+  if (settings.tokensFile === undefined && !isLoopback(settings.host)) {
+    say(
+      `stemma serves other machines only with tokens: STEMMA_HOST=${settings.host} is refused ` +
+        'without STEMMA_TOKENS_FILE ("stemma token" makes entries for it)',
+    )
     return 1
   }
+  using tokens =
+    settings.tokensFile === undefined
+      ? undefined
+      : await openTokens({ file: settings.tokensFile, say: report })
   const stopped = untilSignal()
   const embedded = settings.databaseUrl === undefined ? await openEmbedded(settings) : undefined
   try {
-    await serveOn(settings, settings.databaseUrl ?? embedded!.url, embedded, stopped)
+    const url = settings.databaseUrl ?? embedded!.url
+    await serveOn(settings, { url, embedded, tokens }, stopped)
   } finally {
     const left = await embedded?.stop()
     if (left === 'left running')
@@ -34,11 +44,16 @@ export const runServe = async (argv: string[]): Promise<number> => {
   return 0
 }
 
+type ServedFrom = {
+  readonly url: string
+  readonly embedded: KeptEmbedded | undefined
+  readonly tokens: Tokens | undefined
+}
+
 /** People first, background work after them, the database last. */
 const serveOn = async (
   settings: Settings,
-  url: string,
-  embedded: KeptEmbedded | undefined,
+  { url, embedded, tokens }: ServedFrom,
   stopped: Promise<NodeJS.Signals>,
 ): Promise<void> => {
   if (!embedded) say(`database   ${whereOf(url)}`)
@@ -64,6 +79,7 @@ const serveOn = async (
     settings,
     report,
     onLongTail: (sid) => projector.ask(sid),
+    ...(tokens && { authenticate: tokenPrincipal({ pool, settings, tokens }) }),
   })
   try {
     // Who reads the line that says so may ask /readyz at once.
@@ -88,10 +104,12 @@ const openEmbedded = async (settings: Settings): Promise<KeptEmbedded> => {
 const greet = (origin: string, settings: Settings, embedded: KeptEmbedded | undefined): void => {
   say(`join       DATABASE_URL=${embedded?.url ?? '(the same)'} STEMMA_PORT=0 npm start`)
   // The command line finds the usual address by itself.
-  const stemma = origin === settings.url ? 'npx stemma' : `STEMMA_URL=${origin} npx stemma`
+  const at = origin === settings.url ? '' : `STEMMA_URL=${origin} `
+  const withTokens = settings.tokensFile !== undefined
+  const stemma = `${at}${withTokens ? 'STEMMA_TOKEN=… ' : ''}npx stemma`
   say(`try        ${stemma} import test/recordings/opencode-v2/*.json`)
   say(`           ${stemma} sessions`)
-  say(`           curl ${origin}/v1/sessions`)
+  say(`           curl ${withTokens ? '-H "Authorization: Bearer …" ' : ''}${origin}/v1/sessions`)
   say(`stop       Ctrl-C`)
   say(`stemma listening on ${origin}`)
 }

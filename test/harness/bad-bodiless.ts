@@ -30,6 +30,18 @@ export const ofNoBody: readonly Bad[] = (
   ]
 })
 
+/** A ticket is for the caller, and about nothing. */
+export const ofTickets: readonly Bad[] = (
+  [
+    { body: { ttl: 1 }, status: 400, code: 'invalid_body', pointer: '/ttl' },
+    { body: [], status: 400, code: 'invalid_body', pointer: '' },
+    { raw: '{', headers: json, status: 400, code: 'invalid_json', pointer: '' },
+    { raw: 'a=1', headers: form, status: 415, code: 'unsupported_media_type' },
+    { url: '/v1/tickets?token=x', status: 400, code: 'invalid_query' },
+    { method: 'GET', status: 405, code: 'method_not_allowed' },
+  ] as const
+).map((bad): Bad => ({ method: 'POST', url: '/v1/tickets', ...bad }))
+
 /** What operators ask: there is nothing to get wrong but the method. */
 export const withoutInput: readonly string[] = ['/livez', '/readyz', '/metrics', '/openapi.json']
 

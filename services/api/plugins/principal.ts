@@ -2,7 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../../schema/errors.ts'
 import type { App } from '../type-provider.ts'
 
-export type Scope = 'read' | 'append' | 'answer' | 'import' | 'admin'
+/** What a caller may be allowed to do; none includes another. */
+export const allScopes = ['read', 'append', 'answer', 'import', 'admin'] as const
+export type Scope = (typeof allScopes)[number]
 
 /** Who asks: the tenant, by the number of its row, and what may be done in it. */
 export type Principal = {
@@ -13,31 +15,6 @@ export type Principal = {
 
 /** Finds out who asks. Throws Refusal `unauthorized`. */
 export type Authenticate = (request: Pick<FastifyRequest, 'headers'>) => Promise<Principal>
-
-/** On loopback without tokens, everybody is `local`, with every scope but `admin`. */
-export const loopbackPrincipal = (defaultTenant: () => Promise<number>): Authenticate => {
-  const scopes: ReadonlySet<Scope> = new Set(['read', 'append', 'answer', 'import'])
-  return async ({ headers }) => {
-    refuseForeignPages(headers)
-    return { tenant: await defaultTenant(), subject: 'local', scopes }
-  }
-}
-
-/**
- * Whoever runs a browser on this machine visits pages of others, and those can send requests here.
- * A page names itself in Origin, and its server in Host if its name was bent to our address.
- */
-const refuseForeignPages = (headers: FastifyRequest['headers']): void => {
-  const { host, origin } = headers
-  if (host !== undefined && !isLoopback(hostnameOf(`http://${host}`))) {
-    throw new Refusal('forbidden', 'Host does not name this machine')
-  }
-  if (origin !== undefined && !isLoopback(hostnameOf(origin))) {
-    throw new Refusal('forbidden', 'the page that sent this request is not of this machine')
-  }
-}
-
-const hostnameOf = (url: string): string => URL.parse(url)?.hostname ?? ''
 
 /** Whether only this machine can reach the address. */
 export const isLoopback = (hostname: string): boolean =>
@@ -56,7 +33,7 @@ export const addPrincipal = (app: App, authenticate: Authenticate): void => {
     if (scope === undefined) return
     const principal = await authenticate(request)
     if (!principal.scopes.has(scope)) {
-      throw new Refusal('forbidden', `this takes the scope ${scope}`)
+      throw new Refusal('forbidden', `this takes the scope ${scope}`, { members: { scope } })
     }
     principals.set(request.raw, principal)
   })

@@ -48,6 +48,7 @@ export const answer = (
   }
   const seconds = retryAfter(problem)
   if (seconds !== undefined) reply.header('retry-after', String(seconds))
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   // The rest of a body that is too large is read and dropped: if the connection were closed under
   // it, its sender would see a broken pipe and not this answer.
   if (problem.status === 413) reply.removeHeader('connection')

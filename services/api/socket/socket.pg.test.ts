@@ -256,3 +256,22 @@ t.test('a server that stops tells each client where it was, and closes', async (
     },
   })
 })
+
+t.test('a page opens a socket with a ticket, once, and a wrong one opens none', async (t) => {
+  await using app = await openTestApp()
+  const origin = await listening(app)
+  const { body } = await app.call('POST', '/v1/tickets')
+  const { ticket } = (body as { data: { ticket: string } }).data
+  const open = (value: string, page: string) =>
+    openSocket(origin, {
+      protocols: ['stemma.v1', `ticket.${value}`],
+      headers: { origin: page },
+    })
+  await t.rejects(open(ticket, 'https://elsewhere.example'), /403/)
+  using client = await open(ticket, 'http://localhost:5173')
+  t.equal(client.socket.protocol, 'stemma.v1')
+  client.send({ op: 'ping' })
+  await client.wait(({ pong }) => pong === true)
+  await t.rejects(open(ticket, 'http://localhost:5173'), /401/)
+  await t.rejects(open('x', 'http://localhost:5173'), /401/)
+})
