@@ -28,8 +28,8 @@ export const sessionBySse = async (
   await inSnapshot(pool, target, async () => {})
   reply.hijack()
   await serveSse(reply.raw, headersOf(reply), stopping, async (sink, signal) => {
-    sink.caughtUpAt(() => {
-      const detach = live.attach(target, sink.live)
+    sink.caughtUpAt((at) => {
+      const detach = live.attach(target, 'seq' in at ? at.seq : 0, sink.live)
       signal.addEventListener('abort', detach)
     })
     await followSession(
