@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import type { Envelope } from '../schema/events/envelope.ts'
 import type { EventData, EventType } from '../schema/events/event-table.ts'
@@ -81,6 +82,46 @@ t.test(
     t.match(transcript.live, [
       { turnId: 'trn_1', fence: 1, messageId: 'm', attempt: 1, kind: 'text' },
     ])
+  },
+)
+
+t.test(
+  'whatever is lost, doubled or late, a part says a beginning of the text, or all of it',
+  async (t) => {
+    const text = 'Zwölf 🙂 Boxkämpfer jagen Viktor quer über den großen Sylter Deich. '.repeat(3)
+    const acts = fc.array(
+      fc.record({
+        kind: fc.constantFrom('next', 'next', 'next', 'lost', 'again', 'replace', 'resync'),
+        length: fc.integer({ min: 1, max: 9 }),
+        from: fc.integer({ min: 0, max: 99 }),
+      }),
+    )
+    fc.assert(
+      fc.property(acts, (list) => {
+        const transcript = begun()
+        let sent = 0
+        let lost = false
+        for (const { kind, length, from } of list) {
+          const at = Math.floor((from / 100) * sent)
+          const end = Math.min(text.length, sent + length)
+          const again = text.slice(at, Math.min(sent, at + length))
+          if (kind === 'next') transcript.applyLive(frame(sent, text.slice(sent, end)))
+          if (kind === 'again') transcript.applyLive(frame(at, again))
+          if (kind === 'replace') transcript.applyLive(replace(0, text.slice(0, sent)))
+          if (kind === 'resync') transcript.applyLive(resync)
+          if (kind === 'replace') lost = false
+          if (kind === 'lost' || kind === 'resync') lost = true
+          if (kind === 'next' || kind === 'lost') sent = end
+          const [part] = transcript.live
+          if (!part) continue
+          t.ok(text.startsWith(part.text))
+          if (!lost) t.same([part.text, part.stale], [text.slice(0, sent), undefined])
+        }
+        transcript.applyLive(replace(0, text.slice(0, sent)))
+        t.match(transcript.live, [{ text: text.slice(0, sent), stale: undefined }])
+      }),
+      { numRuns: 200 },
+    )
   },
 )
 
@@ -202,6 +243,14 @@ t.test('a higher fence ends what is live under a lower one, by frame or by event
   })
   t.same(transcript.live, [])
   t.notOk(transcript.applyLive(frame(3, 'er', { fence: 2 })))
+})
+
+t.test('a frame without an attempt is of the current one', async (t) => {
+  const transcript = begun()
+  says(transcript, 'step.retried', { messageId: 'm', attempt: 2, error })
+  const { attempt: _, ...without } = frame(0, 'a')
+  t.ok(transcript.applyLive(without))
+  t.match(transcript.live, [{ attempt: 2, text: 'a' }])
 })
 
 t.test('a higher attempt ends what is live of a lower one, by frame or by event', async (t) => {

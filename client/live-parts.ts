@@ -11,7 +11,8 @@ type LiveText = {
   readonly turnId: string
   readonly fence: number
   readonly messageId: string
-  readonly attempt: number
+  /** The message's current one, if it is left out. */
+  readonly attempt?: number
   /** Of a tool its callId. */
   readonly partId: string
   readonly kind: LiveKind
@@ -21,6 +22,8 @@ type LiveText = {
   /** What stands from `offset` on, instead of all that was said from there. */
   readonly replace?: string
 }
+
+type Frame = LiveText & { readonly attempt: number }
 
 /** Deltas of the part were lost on the way. */
 type LiveResync = { readonly resync: true; readonly messageId: string; readonly partId: string }
@@ -69,13 +72,14 @@ export const openLive = (view: TranscriptView): Live => {
 
   return {
     parts: () => listed,
-    take: (frame) => {
-      const { messageId, partId } = frame
+    take: (given) => {
+      const { messageId, partId } = given
       const key = `${messageId}/${partId}`
       const before = parts.get(key)
-      if ('resync' in frame) {
+      if ('resync' in given) {
         return before !== undefined && !before.stale && put(key, { ...before, stale: true })
       }
+      const frame = { attempt: view.messages.get(messageId)?.data.attempt ?? 1, ...given }
       if (frame.fence < fence || hasEnded(view, frame)) return false
       if (before && isOlder(frame, before)) return false
       if (frame.fence > fence) passTo(frame.fence)
@@ -128,11 +132,11 @@ const ends = (event: StoredEvent, part: LivePart): boolean => {
 const isCall = (data: { messageId: string; callId: string }, part: LivePart): boolean =>
   data.messageId === part.messageId && data.callId === part.partId
 
-const isOlder = (frame: LiveText, part: LivePart): boolean =>
+const isOlder = (frame: Frame, part: LivePart): boolean =>
   frame.fence < part.fence || (frame.fence === part.fence && frame.attempt < part.attempt)
 
 /** Whether the transcript has the end of what the frame is of: the frame came late. */
-const hasEnded = (view: TranscriptView, frame: LiveText): boolean => {
+const hasEnded = (view: TranscriptView, frame: Frame): boolean => {
   const row = view.messages.get(frame.messageId)
   if (!row) return false
   const { attempt = 1, completedAt } = row.data
@@ -153,7 +157,7 @@ const hasEnded = (view: TranscriptView, frame: LiveText): boolean => {
 }
 
 /** The part after the frame; undefined if the frame says nothing new. */
-const said = (before: LivePart | undefined, frame: LiveText): LivePart | undefined => {
+const said = (before: LivePart | undefined, frame: Frame): LivePart | undefined => {
   const { turnId, fence, messageId, attempt, partId, kind, offset, delta = '', replace } = frame
   const text = before?.text ?? ''
   const spoken = (now: string, stale: boolean): LivePart => ({

@@ -159,6 +159,23 @@ t.test(
   },
 )
 
+t.test('a page of an earlier seq, or of the middle, says nothing to go on from', async (t) => {
+  await using app = await openTestApp()
+  const { acts } = randomSession(seeded(4), 3)
+  for (const act of acts) await app.log.execute({ tenant: 1, sessionId: 'ses_1', ...act })
+  const read = async (query: string): Promise<Page> =>
+    (await app.call('GET', `/v1/sessions/ses_1/messages?${query}`)).body
+  const { asOfSeq, cursor } = await read('order=desc&limit=2')
+  const middle = await read(`order=desc&limit=2&cursor=${encodeURIComponent(cursor.next!)}`)
+  t.throws(() => openTranscript(middle), /does not reach the end/)
+  const first = await read('limit=2')
+  t.throws(() => openTranscript(first), /does not reach the end/)
+  const last = await read(`limit=500&atSeq=${asOfSeq}`)
+  t.same(openTranscript(last).messages, last.data)
+  const earlier = await read(`limit=500&atSeq=${asOfSeq - 1}`)
+  t.throws(() => openTranscript(earlier), /not of the head/)
+})
+
 t.test(
   'page + events = page for every recording, also when its closings are replaced by what came later',
   async (t) => {
