@@ -1,3 +1,4 @@
+import { carriedOf, type Carried, type RowWithParts } from '../../projections/transcript/carried.ts'
 import {
   partKey,
   transcriptVersion,
@@ -17,6 +18,7 @@ import type { Target } from '../log/command.ts'
 import type { SessionRow } from '../log/load-session.ts'
 import { foldTail, type Tail } from './fold-tail.ts'
 import { inSnapshot } from './in-snapshot.ts'
+import { readWaitingPrompts } from './read-waiting-prompts.ts'
 import { refoldAt } from './refold-at.ts'
 import {
   messageColumns,
@@ -44,6 +46,8 @@ export type MessagesPage = {
   readonly first: number | undefined
   readonly asOfSeq: number
   readonly stalled?: { readonly seq: number; readonly code: string }
+  /** For a reader's fold to go on from; only of the log's head. */
+  readonly fold?: Carried
 }
 
 /** A page of the transcript, never older than the log was when the read began. */
@@ -58,13 +62,29 @@ export const readMessages = async (
     if (source.tail.events > longTail) onLongTail?.(session.sid)
     const rows = await pageRows(connection, source, query)
     const page = rows.slice(0, query.limit)
-    const data = await withParts(connection, source, page, query.includeHidden ?? false)
+    const more = rows.length > query.limit
+    const includeHidden = query.includeHidden ?? false
+    const loaded = await loadParts(connection, source, page)
+    const reachesEnd = query.order === 'asc' ? !more : query.after === undefined
     return {
-      data,
-      next: rows.length > query.limit ? page.at(-1)!.place! : undefined,
+      data: loaded.map((message) => given(source, message, includeHidden)),
+      next: more ? page.at(-1)!.place! : undefined,
       first: page[0]?.place ?? undefined,
       asOfSeq: source.asOfSeq,
       ...(source.tail.stalled && { stalled: source.tail.stalled }),
+      // What was open at an earlier seq is not kept.
+      ...(source.asOfSeq === session.headSeq && {
+        fold: carriedOf(
+          loaded,
+          includeHidden,
+          reachesEnd
+            ? {
+                progress: source.tail.view.progress,
+                waiting: await readWaitingPrompts(connection, source),
+              }
+            : undefined,
+        ),
+      }),
     }
   })
 
@@ -173,7 +193,23 @@ export const withParts = async (
   rows: readonly MessageRow[],
   includeHidden: boolean,
 ): Promise<Message[]> => {
-  const { session, tail, asOfSeq, shown } = source
+  const loaded = await loadParts(connection, source, rows)
+  return loaded.map((message) => given(source, message, includeHidden))
+}
+
+const given = (
+  { session, shown }: Transcript,
+  { row, parts }: RowWithParts,
+  includeHidden: boolean,
+): Message =>
+  toMessage(session.sessionId, row, parts, { includeHidden, hidden: !isShown(shown, row) })
+
+const loadParts = async (
+  connection: Connection,
+  source: Transcript,
+  rows: readonly MessageRow[],
+): Promise<RowWithParts[]> => {
+  const { session, tail, asOfSeq } = source
   const later = rows.filter((row) => row.lastSeq > asOfSeq)
   const refolded =
     later.length > 0 ? await refoldAt(connection, session.sid, later, asOfSeq) : undefined
@@ -193,13 +229,6 @@ export const withParts = async (
   for (const part of refolded?.parts.values() ?? []) add(part)
   return rows.flatMap((row) => {
     const current = row.lastSeq > asOfSeq ? refolded?.messages.get(row.messageId) : row
-    if (!current) return []
-    const hidden = !isShown(shown, current)
-    return [
-      toMessage(session.sessionId, current, parts.get(row.messageId) ?? [], {
-        includeHidden,
-        hidden,
-      }),
-    ]
+    return current ? [{ row: current, parts: parts.get(row.messageId) ?? [] }] : []
   })
 }
