@@ -36,8 +36,8 @@ const requestTimeoutMs = 300_000
 /** Puts the app together; it does not listen. Closing it ends what waits, then the connections. */
 export const buildApp = (deps: ApiDeps): App => {
   const stopping = new AbortController()
-  const routeDeps: RouteDeps = { ...deps, stopping: stopping.signal }
-  const metrics = createMetrics(deps)
+  const routeDeps: RouteDeps = { ...deps, stopping: stopping.signal, outlets: new Set() }
+  const metrics = createMetrics(routeDeps)
   const app: App = fastify({
     logger: false,
     bodyLimit: deps.settings.maxBodyBytes,
