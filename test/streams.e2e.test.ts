@@ -42,6 +42,8 @@ t.test(
     }
     const heads = new Map<string, number>()
     let writing = true
+    /** Whether the heads are final. */
+    let written = false
     let total = 0
 
     const write = async (sessionId: string): Promise<void> => {
@@ -58,6 +60,7 @@ t.test(
             )
             heads.set(sessionId, data.lastSeq)
             total += 1
+            await sleep(5 * random())
             break
           } catch {
             await sleep(20)
@@ -67,7 +70,7 @@ t.test(
     }
 
     const isDone = (sessionId: string, seq: number): boolean =>
-      !writing && seq >= heads.get(sessionId)!
+      written && seq >= heads.get(sessionId)!
 
     /** Comes back at its own last seq, at whichever server, until it has all. */
     const bySocket = (sessionId: string, how: 'fast' | 'slow' | 'cut'): Follower => {
@@ -150,12 +153,12 @@ t.test(
         while (
           client.socket.readyState === client.socket.OPEN &&
           Date.now() < until &&
-          (writing || seen.length < all())
+          (!written || seen.length < all())
         ) {
           await sleep(10)
         }
         client[Symbol.dispose]()
-        if (!writing && seen.length >= all()) return
+        if (written && seen.length >= all()) return
       }
     }
 
@@ -178,6 +181,7 @@ t.test(
     await sleep(1_500)
     writing = false
     await Promise.all(writers)
+    written = true
     await Promise.all([...followers.map(({ done }) => done), all])
 
     t.ok(total > 100, `${total} events were appended`)

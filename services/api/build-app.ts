@@ -60,6 +60,10 @@ export const buildApp = (deps: ApiDeps): App => {
     reply.header('connection', 'close')
     throw new Refusal('overloaded', 'the server is stopping')
   })
+  // What was under way when the server began to stop is answered, and its connection not kept.
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping.signal.aborted) reply.header('connection', 'close')
+  })
   addPrincipal(app, withTickets(deps, deps.authenticate ?? loopbackPrincipal(deps)))
   addStrictJson(app)
   addValidation(app)

@@ -28,6 +28,8 @@ export const serveSse = async (
     ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
+    // The end of the stream is the end of the connection: an idle one would hold up a server that stops.
+    connection: 'close',
     // Proxies that hold replies back let this one through.
     'x-accel-buffering': 'no',
   })
