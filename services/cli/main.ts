@@ -27,6 +27,10 @@ const commands: Readonly<Record<string, Command>> = {
       return (await import('./migrate.ts')).runMigrate([])
     },
   },
+  rebuild: {
+    summary: 'compute a projection anew from the log, beside the live one',
+    run: async (argv) => (await import('./rebuild.ts')).runRebuildCommand(argv),
+  },
   import: {
     summary: 'bring in sessions of other agents from files',
     run: async (argv) => (await import('./import.ts')).runImport(argv),
@@ -49,8 +53,8 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
   .join('\n')}
 
-  stemma <command> --help says more. Commands but serve and migrate talk to a running
-  service: STEMMA_URL (default http://127.0.0.1:4600), STEMMA_TOKEN.
+  stemma <command> --help says more. Commands but serve, migrate and rebuild talk to a
+  running service: STEMMA_URL (default http://127.0.0.1:4600), STEMMA_TOKEN.
 `
 
 /** Exit codes: 0 done, 1 it failed, 2 the command line or the settings are wrong. */
