@@ -102,7 +102,9 @@ const join = async (
   }
 }
 
-const rangeSessions = 100
+const mostSessions = 100
+/** So many ranges at least, if there are as many sessions: several jobs are to share them. */
+const fewestRanges = 64
 
 const begin = async (
   connection: Connection,
@@ -139,10 +141,11 @@ export const addRanges = async (connection: Connection, generation: number): Pro
   await connection.query(
     `insert into stemma.rebuild_range (name, version, first_sid, last_sid, sessions)
        select $1::text, $2::int, min(n.sid), max(n.sid), count(*)
-         from (select sid, (row_number() over (order by sid) - 1) / $3::int as range
+         from (select sid, (row_number() over (order by sid) - 1)
+             / greatest(1, least($3::int, count(*) over () / $4::int)) as range
            from stemma.session where sid > coalesce((select max(last_sid)
              from stemma.rebuild_range where name = $1 and version = $2), 0)) n
          group by n.range`,
-    ['transcript', generation, rangeSessions],
+    ['transcript', generation, mostSessions, fewestRanges],
   )
 }
