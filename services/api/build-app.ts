@@ -17,6 +17,7 @@ import { addHealthRoutes } from './routes/health.ts'
 import { addImportRoutes } from './routes/imports.ts'
 import { addInputRoutes } from './routes/inputs.ts'
 import { addMessageRoutes } from './routes/messages.ts'
+import { addProjectionRoutes } from './routes/projections.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
 import { addTurnRoutes } from './routes/turns.ts'
@@ -79,6 +80,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addMessageRoutes(app, routeDeps)
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)
+  addProjectionRoutes(app, routeDeps)
   methods.addOthers()
   return app
 }

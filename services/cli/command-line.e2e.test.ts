@@ -12,7 +12,7 @@ const nobody = { STEMMA_URL: 'http://127.0.0.1:1' }
 t.test('help is printed for the whole and for each command', async (t) => {
   const whole = await runCommand(['--help'])
   t.equal(whole.code, 0)
-  for (const name of ['serve', 'migrate', 'import', 'sessions', 'show']) {
+  for (const name of ['serve', 'migrate', 'rebuild', 'projections', 'import', 'sessions', 'show']) {
     t.match(whole.stdout, new RegExp(`^  ${name} `, 'm'))
     const { code, stdout, stderr } = await runCommand([name, '--help'], nobody)
     t.same([code, stderr], [0, ''])
@@ -35,6 +35,10 @@ t.test(
       ['import'],
       ['serve', 'x'],
       ['migrate', '--bogus'],
+      ['rebuild'],
+      ['rebuild', 'sessions'],
+      ['rebuild', 'transcript', '--workers', '0'],
+      ['projections', 'x'],
     ]) {
       const { code, stdout, stderr } = await runCommand(argv, nobody)
       t.equal(code, 2, argv.join(' '))
@@ -50,6 +54,7 @@ t.test(
 t.test('where nobody answers, the command says how to start the service', async (t) => {
   for (const argv of [
     ['sessions'],
+    ['projections'],
     ['show', 'ses_1'],
     ['import', 'test/recordings/opencode-v2/unicode.json'],
   ]) {

@@ -31,6 +31,10 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'compute a projection anew from the log, beside the live one',
     run: async (argv) => (await import('./rebuild.ts')).runRebuildCommand(argv),
   },
+  projections: {
+    summary: 'list the projections and which generation of each is live',
+    run: async (argv) => (await import('./projections.ts')).runProjections(argv),
+  },
   import: {
     summary: 'bring in sessions of other agents from files',
     run: async (argv) => (await import('./import.ts')).runImport(argv),
@@ -50,7 +54,7 @@ const help = `stemma, the session store that several agent servers share
   stemma <command> [options]
 
 ${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`)
   .join('\n')}
 
   stemma <command> --help says more. Commands but serve, migrate and rebuild talk to a

@@ -139,18 +139,13 @@ const showText = (): Show => {
   }
 }
 
-const sentence = ({ outcome, generation, difference }: RebuildResult): string => {
-  switch (outcome) {
-    case 'live':
-      return `generation ${generation} of the transcript is live`
-    case 'checked':
-      return `the rebuilt rows are the live ones: no difference`
-    case 'stopped':
-      return 'stopped: the same command goes on from here'
-    case 'differs':
-      return `nothing was made live: ${difference}`
-  }
-}
+const sentence = ({ outcome, generation, difference }: RebuildResult): string =>
+  ({
+    live: `generation ${generation} of the transcript is live`,
+    checked: 'the rebuilt rows are the live ones: no difference',
+    stopped: 'stopped: the same command goes on from here',
+    differs: `nothing was made live: ${difference}`,
+  })[outcome]
 
 /** The first signal stops after the chunk at hand, the second at once. */
 const stopOnSignal = (): AbortController => {

@@ -18,7 +18,7 @@ export const giveUp = async (
     ),
   )
   if (row?.outcome !== outcome) {
-    throw new Refusal('wrong_state', `the rebuild has ended meanwhile: ${row?.outcome}`)
+    throw new Refusal('rebuild_refused', `the rebuild has ended meanwhile: ${row?.outcome}`)
   }
 }
 

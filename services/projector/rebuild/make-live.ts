@@ -5,7 +5,7 @@ import type { Rebuild } from './rebuild.ts'
 
 /**
  * Makes the generation live by updating one row, if the one that it replaces still is: `swapped`. Of
- * several jobs one does it; for the others it is `live` already. Throws Refusal `wrong_state` if
+ * several jobs one does it; for the others it is `live` already. Throws Refusal `rebuild_refused` if
  * another generation is live, if the rebuild was discarded, or if its rows are still to be compared.
  */
 export const makeLive = (
@@ -25,10 +25,16 @@ export const makeLive = (
       [name, generation],
     )
     if (rebuild?.phase !== 'filling' && rebuild?.phase !== 'verifying') {
-      throw new Refusal('wrong_state', `generation ${generation} is not to be made live any more`)
+      throw new Refusal(
+        'rebuild_refused',
+        `generation ${generation} is not to be made live any more`,
+      )
     }
     if (rebuild.unverified) {
-      throw new Refusal('wrong_state', `generation ${generation} has not been compared as a whole`)
+      throw new Refusal(
+        'rebuild_refused',
+        `generation ${generation} has not been compared as a whole`,
+      )
     }
     const moved = await connection.query(
       `update stemma.projection set live_version = $2 where name = $1 and live_version = $3
@@ -36,7 +42,7 @@ export const makeLive = (
       [name, generation, replaces],
     )
     if (moved.length === 0) {
-      throw new Refusal('wrong_state', `generation ${projection?.live} was made live meanwhile`)
+      throw new Refusal('rebuild_refused', `generation ${projection?.live} was made live meanwhile`)
     }
     await connection.query(
       `update stemma.projection_generation set state = 'whole' where name = $1 and version = $2`,

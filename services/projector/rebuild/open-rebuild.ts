@@ -16,7 +16,7 @@ export type OpenedRebuild = Rebuild & {
 
 /**
  * Begins a rebuild, or joins the one that is under way: there is one at a time for a projection.
- * `verify` holds for all who work on it, once one has asked for it. Throws Refusal `wrong_state` where
+ * `verify` holds for all who work on it, once one has asked for it. Throws Refusal `rebuild_refused` where
  * this build's fold does not fit what is there.
  */
 export const openRebuild = (
@@ -36,20 +36,20 @@ export const openRebuild = (
     const fold = open?.fold ?? transcriptFold
     if (fold !== transcriptFold) {
       throw new Refusal(
-        'wrong_state',
+        'rebuild_refused',
         `a rebuild by fold ${fold} is under way, and this build has fold ${transcriptFold}: ` +
           'end it with that build, or discard it with --restart',
       )
     }
     if (live.fold > transcriptFold) {
       throw new Refusal(
-        'wrong_state',
+        'rebuild_refused',
         `the live generation was made by fold ${live.fold}, and this build has the older fold ${transcriptFold}`,
       )
     }
     if (options.verify && live.fold !== transcriptFold) {
       throw new Refusal(
-        'wrong_state',
+        'rebuild_refused',
         `the live generation was made by fold ${live.fold}, and this build has fold ${transcriptFold}: ` +
           'their rows may differ with good reason, so they cannot be compared',
       )

@@ -210,10 +210,14 @@ t.test(
       { seq: 0, done: true },
       'there is nothing to write to',
     )
-    await t.rejects(runRebuild(pool, plain), { code: 'wrong_state' }, 'nor does an older make live')
+    await t.rejects(
+      runRebuild(pool, plain),
+      { code: 'rebuild_refused' },
+      'nor does an older make live',
+    )
 
     await sql(pool, `update stemma.projection_generation set fold = 0 where version = 1`)
-    await t.rejects(runRebuild(pool, { ...plain, verify: true }), { code: 'wrong_state' })
+    await t.rejects(runRebuild(pool, { ...plain, verify: true }), { code: 'rebuild_refused' })
     t.match(await runRebuild(pool, { ...plain, keep: true }), { outcome: 'live' })
     await holdsPages(t, pool, targets)
     // The other build has swapped back; ours goes on with the rows that are left to it.
@@ -246,7 +250,7 @@ t.test('nothing that is to be compared is made live before all of it was', async
   await projectAll(pool)
   const rebuild = await openRebuild(pool, { verify: false })
   t.match(await openRebuild(pool, { verify: true }), { joined: true, verify: true })
-  await t.rejects(makeLive(pool, rebuild), { code: 'wrong_state' })
+  await t.rejects(makeLive(pool, rebuild), { code: 'rebuild_refused' })
   await sql(pool, 'update stemma.rebuild set verify = false')
   const swaps = await Promise.all([1, 2, 3].map(() => makeLive(pool, rebuild)))
   t.same(swaps.toSorted(), ['live', 'live', 'swapped'], 'and then by one of those who would')

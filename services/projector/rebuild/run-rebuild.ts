@@ -39,7 +39,7 @@ export type RebuildResult = {
 /**
  * Rebuilds the transcript beside the live one, and makes it live. What is done is kept in the
  * database: run it again after it was stopped or killed, or run it several times side by side.
- * Throws Refusal `wrong_state` where that cannot be.
+ * Throws Refusal `rebuild_refused` where that cannot be.
  */
 export const runRebuild = async (pool: Pool, options: RebuildOptions): Promise<RebuildResult> => {
   const rebuild = await openOwn(pool, options)
@@ -84,7 +84,7 @@ export const runRebuild = async (pool: Pool, options: RebuildOptions): Promise<R
   await endRebuild(pool, rebuild)
   const { outcome } = (await readRebuild(pool, rebuild.name, generation))!
   if (outcome === 'live' || outcome === 'checked') return { generation, outcome }
-  throw new Refusal('wrong_state', 'the rebuild was discarded')
+  throw new Refusal('rebuild_refused', 'the rebuild was discarded')
 }
 
 /** The rebuild that is to be worked on; a discarded one is removed to its end before. */
