@@ -293,3 +293,16 @@ const rowsSql = `select sid, count(*) as rows from (
     union all select sid from stemma.transcript_message where version = 1
     union all select sid from stemma.transcript_part where version = 1) n
   group by sid`
+
+t.test('what is appended while a rebuild runs is in it before it is live', async (t) => {
+  await using database = await openTestDatabase()
+  const { pool } = database
+  await playSessions(pool, { count: 2, turns: 2 })
+  await openRebuild(pool, { verify: false })
+  await playSessions(pool, { count: 2, turns: 2, prefix: 'late' })
+  await runRebuild(pool, plain)
+  const behind = `select count(*) as n from stemma.session s
+    left join stemma.transcript_progress p on p.sid = s.sid and p.version = 2
+    where p.seq is distinct from s.head`
+  t.same(await sql(pool, behind), [{ n: 0 }])
+})

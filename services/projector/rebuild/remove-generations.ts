@@ -27,9 +27,11 @@ export const removeGenerations = async (
       [name, options.keep],
     ),
   )
+  // Into one that was removed, a build that knows no other may have written since.
   const leaving = await pool.use((connection) =>
     connection.query<{ version: number }>(
-      `select version from stemma.projection_generation where name = $1 and state = 'leaving'`,
+      `select version from stemma.projection_generation
+         where name = $1 and state in ('leaving', 'removed')`,
       [name],
     ),
   )
