@@ -10,13 +10,16 @@ import { projectTranscript } from './project-transcript.ts'
 import { compareRows } from './rebuild/compare-rows.ts'
 
 const types = Object.keys(eventTable) as EventType[]
-const ids = ['a', 'b', 'c', '__proto__']
+const ids = ['a', 'b', '__proto__']
+/** What changes rows that others brought: it comes more often, or it would find none. */
+const changing = types.filter((type) => /^(step|text|tool|request|compaction)\./.test(type))
 
 /** Events of every type, that refer to each other as chance has it: no rule has looked at them. */
 const randomEvents = (seed: number, count: number) => {
   const random = seeded(seed)
   return Array.from({ length: count }, () => {
-    const type = types[Math.floor(random() * types.length)]!
+    const stock = random() < 0.75 ? changing : types
+    const type = stock[Math.floor(random() * stock.length)]!
     const data = sampleSchema(eventTable[type].data, random, ids)
     return { type, data, meta: random() < 0.1 ? { importClosing: true } : {} }
   })
@@ -86,7 +89,7 @@ t.test(
           if (differences.length > 0) throw new Error(JSON.stringify(differences))
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
     const counts = await pool.use((connection) =>
       connection.query<{ rows: number }>(
