@@ -4,7 +4,12 @@ import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { chunkEvents, foldTail } from '../reads/fold-tail.ts'
 import { transcriptGeneration } from '../reads/generation.ts'
-import { readProgress, type ProgressRow } from '../reads/transcript-rows.ts'
+import {
+  progressRow,
+  readProgress,
+  type ProgressRow,
+  type StoredProgress,
+} from '../reads/transcript-rows.ts'
 import { writeTranscript } from './write-transcript.ts'
 
 /** What a fold that failed is tried again after. */
@@ -48,18 +53,13 @@ export const projectTranscript = async (
   if (tried.leave) return leftAlone(tried.kept)
   const { generation } = tried
   return runTransaction(pool, {}, async (connection) => {
-    const [mine] = await connection.query(
-      `select seq from stemma.transcript_progress
-         where version = $1 and sid = $2 for update skip locked`,
-      [generation, sid],
-    )
-    const kept = await readProgress(connection, sid, generation)
-    if (!mine) return { seq: kept.seq, done: true }
-    const [session] = await connection.query<{ head: number }>(
-      'select head from stemma.session where sid = $1',
-      [sid],
-    )
-    const head = Math.min(session?.head ?? 0, projecting.throughSeq ?? Infinity)
+    const [mine] = await connection.query<StoredProgress & { head: number }>(lockSql, [
+      generation,
+      sid,
+    ])
+    if (!mine) return leftAlone(await readProgress(connection, sid, generation))
+    const kept = progressRow(mine)
+    const head = Math.min(mine.head, projecting.throughSeq ?? Infinity)
     const tail = await foldTail(connection, sid, kept, Math.min(head, kept.seq + chunkEvents))
     await writeTranscript(connection, { generation, sid }, tail.view)
     const written = await connection.query(
@@ -87,6 +87,14 @@ export const projectTranscript = async (
     return projected
   })
 }
+
+// What is lost with the database's last moments is computed again: a commit need not wait for the disk.
+const unhurried = `set_config('synchronous_commit', 'off', true)`
+
+const lockSql = `select p.version as generation, p.seq, p.state::text as state, p.stalled_seq,
+    p.stalled_code, coalesce(s.head, 0) as head, ${unhurried}
+  from stemma.transcript_progress p left join stemma.session s on s.sid = p.sid
+  where p.version = $1 and p.sid = $2 for update of p skip locked`
 
 const leftAlone = ({ seq, stalled }: ProgressRow): Projected => ({
   seq,
@@ -128,6 +136,6 @@ const countInto = (generation: string): string =>
      set tries = case when p.tried_build = $2 then p.tries + 1 else 1 end, tried_build = $2,
        stalled_seq = null, stalled_code = null
      where p.stalled_seq is null or p.tried_build is distinct from $2
-   returning version, seq, tries`
+   returning version, seq, tries, ${unhurried}`
 const countOwnSql = countInto(transcriptGeneration)
 const countSql = countInto('$3::int')

@@ -27,11 +27,11 @@ export const readProgress = async (
     generation === undefined ? ownProgressSql : progressSql,
     generation === undefined ? [sid] : [sid, generation],
   )
-  if (row!.seq === null) return { generation: row!.generation, seq: 0, progress: {} }
-  return progressRow(row as StoredProgress & { seq: number; state: string })
+  return progressRow(row!)
 }
 
-type StoredProgress = {
+/** Null where the session has no row. */
+export type StoredProgress = {
   generation: number
   seq: number | null
   state: string | null
@@ -43,11 +43,15 @@ const progressColumns = `select g.version as generation, p.seq, p.state::text as
   p.stalled_seq, p.stalled_code`
 const progressJoin =
   'left join stemma.transcript_progress p on p.version = g.version and p.sid = $1'
-const ownProgressSql = `${progressColumns}
-  from (select ${transcriptGeneration} as version) g ${progressJoin}`
+// Materialized: where a scalar is used twice, it would be looked up twice.
+const ownProgressSql = `with g as materialized (select ${transcriptGeneration} as version)
+  ${progressColumns} from g ${progressJoin}`
 const progressSql = `${progressColumns} from (select $2::int as version) g ${progressJoin}`
 
-const progressRow = (row: StoredProgress & { seq: number; state: string }): ProgressRow => {
+export const progressRow = (row: StoredProgress): ProgressRow => {
+  if (row.seq === null || row.state === null) {
+    return { generation: row.generation, seq: 0, progress: {} }
+  }
   return {
     generation: row.generation,
     seq: row.seq,

@@ -306,3 +306,22 @@ t.test('what is appended while a rebuild runs is in it before it is live', async
     where p.seq is distinct from s.head`
   t.same(await sql(pool, behind), [{ n: 0 }])
 })
+
+t.test('where old rows are kept, the live ones are read and written', async (t) => {
+  await using database = await openTestDatabase()
+  const { pool } = database
+  const targets = await playSessions(pool, { count: 2, turns: 3 })
+  await projectAll(pool)
+  await runRebuild(pool, { ...plain, keep: true })
+  await sql(
+    pool,
+    `update stemma.transcript_message set data = '{"createdAt":"never"}' where version = 1`,
+  )
+  const late = await playSessions(pool, { count: 1, turns: 2, prefix: 'late' })
+  await projectAll(pool)
+  await holdsPages(t, pool, [...targets, ...late])
+  t.match(await generations(pool), [
+    { state: 'whole', sessions: 2 },
+    { live: true, sessions: 3 },
+  ])
+})
