@@ -5,13 +5,14 @@ import type { Rebuild } from './rebuild.ts'
 
 /**
  * Makes the generation live by updating one row, if the one that it replaces still is: `swapped`. Of
- * several jobs one does it; for the others it is `live` already. Throws Refusal `rebuild_refused` if
- * another generation is live, if the rebuild was discarded, or if its rows are still to be compared.
+ * several jobs one does it; for the others it is `live` already. Not if its rows are still to be
+ * compared: `unverified`. Throws Refusal `rebuild_refused` if another generation is live, or if the
+ * rebuild was discarded.
  */
 export const makeLive = (
   pool: Pool,
   { name, generation, replaces }: Rebuild,
-): Promise<'swapped' | 'live'> =>
+): Promise<'swapped' | 'live' | 'unverified'> =>
   runTransaction(pool, {}, async (connection) => {
     const [projection] = await connection.query<{ live: number }>(
       'select live_version as live from stemma.projection where name = $1 for update',
@@ -30,12 +31,7 @@ export const makeLive = (
         `generation ${generation} is not to be made live any more`,
       )
     }
-    if (rebuild.unverified) {
-      throw new Refusal(
-        'rebuild_refused',
-        `generation ${generation} has not been compared as a whole`,
-      )
-    }
+    if (rebuild.unverified) return 'unverified'
     const moved = await connection.query(
       `update stemma.projection set live_version = $2 where name = $1 and live_version = $3
          returning live_version`,

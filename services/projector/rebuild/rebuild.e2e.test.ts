@@ -109,6 +109,13 @@ t.test('Ctrl-C stops a rebuild, and the same command goes on where it was', asyn
   t.same(await live(pool), { live: 1, newest: 2 })
   const between = (await readRebuild(pool, 'transcript'))!
   t.match(between, { phase: 'filling', endedAt: null })
+  t.same(
+    await pool.use((connection) =>
+      connection.query('select first_sid from stemma.rebuild_range where claimed_by is not null'),
+    ),
+    [],
+    'no range waits for it',
+  )
 
   const second = await startRebuild({ DATABASE_URL: url }).ended
   t.equal(second.how, 0)

@@ -8,6 +8,7 @@ import {
 import type { Pool } from '../../database/pool.ts'
 import type { Target } from '../../log/command.ts'
 import { projectTranscript } from '../project-transcript.ts'
+import { claimRange, releaseRanges } from './claim-range.ts'
 import { makeLive } from './make-live.ts'
 import { openRebuild } from './open-rebuild.ts'
 import { discardRebuild, runRebuild, type RebuildOptions } from './run-rebuild.ts'
@@ -250,7 +251,7 @@ t.test('nothing that is to be compared is made live before all of it was', async
   await projectAll(pool)
   const rebuild = await openRebuild(pool, { verify: false })
   t.match(await openRebuild(pool, { verify: true }), { joined: true, verify: true })
-  await t.rejects(makeLive(pool, rebuild), { code: 'rebuild_refused' })
+  t.equal(await makeLive(pool, rebuild), 'unverified')
   await sql(pool, 'update stemma.rebuild set verify = false')
   const swaps = await Promise.all([1, 2, 3].map(() => makeLive(pool, rebuild)))
   t.same(swaps.toSorted(), ['live', 'live', 'swapped'], 'and then by one of those who would')
@@ -324,4 +325,26 @@ t.test('where old rows are kept, the live ones are read and written', async (t) 
     { state: 'whole', sessions: 2 },
     { live: true, sessions: 3 },
   ])
+})
+
+t.test('a range is worked on by one, and taken over from one that has died', async (t) => {
+  await using database = await openTestDatabase()
+  const { pool } = database
+  await playSessions(pool, { count: 4, turns: 1 })
+  const rebuild = await openRebuild(pool, { verify: false })
+  const jobs = ['a', 'b'].map((worker) => ({ pool, rebuild, worker, signal: plain.signal }))
+  const [a, b] = [jobs[0]!, jobs[1]!]
+  const claimed = await Promise.all([a, b, a, b].map((job) => claimRange(job, 'filled')))
+  t.equal(new Set(claimed.map((range) => range?.firstSid)).size, 4)
+
+  await sql(
+    pool,
+    `update stemma.rebuild_range set claimed_at = now() - interval '1 minute' where first_sid = 3`,
+  )
+  t.same(await claimRange(b, 'filled'), { firstSid: 3, lastSid: 3 })
+  const claims = `select count(*) as n from stemma.rebuild_range where claimed_by is not null`
+  for (const job of jobs) await releaseRanges(job)
+  t.same(await sql(pool, claims), [{ n: 0 }], 'and what is given back, by anybody')
+  await sql(pool, 'update stemma.rebuild_range set filled = true')
+  t.equal(await claimRange(a, 'filled'), undefined)
 })

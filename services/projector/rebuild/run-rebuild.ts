@@ -68,15 +68,17 @@ export const runRebuild = async (pool: Pool, options: RebuildOptions): Promise<R
   }
   const { generation } = rebuild
   try {
-    if (rebuild.phase !== 'removing') {
+    for (let made = rebuild.phase === 'removing'; !made;) {
       const difference = await compute(jobs[0]!, together, options)
       if (options.signal.aborted) return { generation, outcome: 'stopped' }
       if (difference !== undefined) return { generation, outcome: 'differs', difference }
       if (options.verifyOnly) await giveUp(pool, rebuild, 'checked')
-      else await makeLive(pool, rebuild)
+      // Another job may have asked meanwhile that it be compared.
+      made = options.verifyOnly || (await makeLive(pool, rebuild)) !== 'unverified'
     }
   } finally {
-    for (const job of jobs) await releaseRanges(job)
+    // What is not given back is taken over after a while; and why it could not be is known already.
+    for (const job of jobs) await releaseRanges(job).catch(() => {})
   }
   const keepFilled = options.verifyOnly && options.keep
   const ended = keepFilled || (await removeGenerations(pool, rebuild.name, options))
