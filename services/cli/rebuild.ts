@@ -3,10 +3,10 @@ import type { Pool } from '../database/pool.ts'
 import { differenceText } from '../projector/rebuild/verify-ranges.ts'
 import {
   discardRebuild,
-  runRebuild,
   type RebuildOptions,
   type RebuildResult,
 } from '../projector/rebuild/run-rebuild.ts'
+import { rebuildThroughOutages } from '../projector/rebuild/through-outages.ts'
 import { readSettings } from '../settings.ts'
 import { followRebuild } from './follow-rebuild.ts'
 import { renderRebuild } from './render-rebuild.ts'
@@ -90,7 +90,7 @@ const follow = async (
   const show = json ? showJson : showText()
   let following: Promise<void> | undefined
   try {
-    return await runRebuild(pool, {
+    return await rebuildThroughOutages(pool, {
       ...options,
       onOpened: ({ generation }) => {
         following = followRebuild(pool, generation, ended.signal, show.progress)

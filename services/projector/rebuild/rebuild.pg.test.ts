@@ -1,17 +1,20 @@
 import t, { type Test } from 'tap'
+import { endpointOf, openCutProxy } from '../../../test/harness/cut-proxy.ts'
 import { openTestDatabase } from '../../../test/harness/database.ts'
+import { rebuildReaches } from '../../../test/harness/rebuild-process.ts'
 import {
   foldedTranscript,
   pagedTranscript,
   playSessions,
 } from '../../../test/harness/transcripts.ts'
-import type { Pool } from '../../database/pool.ts'
+import { openPool, type Pool } from '../../database/pool.ts'
 import type { Target } from '../../log/command.ts'
 import { projectTranscript } from '../project-transcript.ts'
 import { claimRange, releaseRanges } from './claim-range.ts'
 import { makeLive } from './make-live.ts'
 import { openRebuild } from './open-rebuild.ts'
 import { discardRebuild, runRebuild, type RebuildOptions } from './run-rebuild.ts'
+import { rebuildThroughOutages } from './through-outages.ts'
 import { differenceText } from './verify-ranges.ts'
 
 const plain: RebuildOptions = {
@@ -347,4 +350,31 @@ t.test('a range is worked on by one, and taken over from one that has died', asy
   t.same(await sql(pool, claims), [{ n: 0 }], 'and what is given back, by anybody')
   await sql(pool, 'update stemma.rebuild_range set filled = true')
   t.equal(await claimRange(a, 'filled'), undefined)
+})
+
+t.test('a rebuild goes on when its connections were cut', async (t) => {
+  await using database = await openTestDatabase()
+  const targets = await playSessions(database.pool, { count: 20, turns: 4 })
+  await projectAll(database.pool)
+  await using proxy = await openCutProxy({ to: endpointOf(database.url) })
+  await using pool = openPool({
+    url: proxy.url(database.url),
+    max: 4,
+    applicationName: 'stemma-cut',
+  })
+  const cutting = (async () => {
+    for (const events of [1, 200, 600]) {
+      await rebuildReaches(database.pool, (progress) => progress.events >= events)
+      proxy.cutAll()
+    }
+  })()
+  let opened = 0
+  const onOpened = () => void (opened += 1)
+  t.same(await rebuildThroughOutages(pool, { ...plain, verify: true, onOpened }), {
+    generation: 2,
+    outcome: 'live',
+  })
+  await cutting
+  t.equal(opened, 1, 'it is the same one')
+  await holdsPages(t, database.pool, targets)
 })

@@ -1,5 +1,6 @@
 import type { Pool } from '../../database/pool.ts'
-import { runRebuild, type RebuildOptions } from './run-rebuild.ts'
+import type { RebuildOptions } from './run-rebuild.ts'
+import { rebuildThroughOutages } from './through-outages.ts'
 
 /** The rebuild that this server works on, one at the most. */
 export type RebuildsOfServer = {
@@ -26,7 +27,7 @@ export const rebuildsOfServer = (deps: {
       const { promise, resolve, reject } = Promise.withResolvers<number>()
       opened = promise
       let known = false
-      idle = runRebuild(pool, {
+      idle = rebuildThroughOutages(pool, {
         ...options,
         workers,
         signal,
