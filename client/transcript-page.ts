@@ -1,5 +1,5 @@
 import type { Carried } from '../projections/transcript/carried.ts'
-import { transcriptVersion } from '../projections/transcript/rows.ts'
+import { transcriptFold } from '../projections/transcript/rows.ts'
 import type { Message } from '../projections/transcript/to-message.ts'
 
 /** A reply of `GET /v1/sessions/{id}/messages`, in either order, parsed. */
@@ -16,15 +16,15 @@ export const carriedBy = ({ asOfSeq, data, fold }: TranscriptPage): Carried => {
     if (asOfSeq === 0 && data.length === 0) return nothingYet
     throw new TypeError('the page is not of the head of the log, or its session is stalled')
   }
-  if (carried.version !== transcriptVersion) {
+  if (carried.version !== transcriptFold) {
     throw new TypeError(
-      `the page is of version ${carried.version} of the transcript, and this client of ${transcriptVersion}`,
+      `the page is of version ${carried.version} of the transcript, and this client of ${transcriptFold}`,
     )
   }
   return carried
 }
 
 const nothingYet: Carried = {
-  version: transcriptVersion,
+  version: transcriptFold,
   end: { progress: {}, waiting: [] },
 }

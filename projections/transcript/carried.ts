@@ -1,5 +1,5 @@
 import {
-  transcriptVersion,
+  transcriptFold,
   type MessageData,
   type MessageRow,
   type PartRow,
@@ -13,7 +13,7 @@ import { shownParts } from './to-message.ts'
  * server's would: of the rows only what is not given out, and only where there is any.
  */
 export type Carried = {
-  /** `transcriptVersion`: another fold gives other rows. */
+  /** `transcriptFold`: another fold gives other rows. */
   readonly version: number
   readonly includeHidden?: true
   readonly messages?: readonly CarriedMessage[]
@@ -53,7 +53,7 @@ export const carriedOf = (
 ): Carried => {
   const messages = rows.flatMap(({ row, parts }) => carriedMessage(row, parts, includeHidden))
   return {
-    version: transcriptVersion,
+    version: transcriptFold,
     ...(includeHidden && { includeHidden }),
     ...(messages.length > 0 && { messages }),
     ...(end && { end: { progress: withoutCuts(end.progress), waiting: end.waiting } }),

@@ -20,6 +20,7 @@ import { addImportRoutes } from './routes/imports.ts'
 import { addInputRoutes } from './routes/inputs.ts'
 import { addLiveRoutes } from './routes/live.ts'
 import { addMessageRoutes } from './routes/messages.ts'
+import { addProjectionRoutes } from './routes/projections.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
 import { addStreamRoute } from './routes/stream.ts'
@@ -88,6 +89,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)
   addLiveRoutes(app, routeDeps)
+  addProjectionRoutes(app, routeDeps)
   addTicketRoutes(app, routeDeps)
   addSockets(app, () => {
     addStreamRoute(app, routeDeps)

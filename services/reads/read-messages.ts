@@ -1,10 +1,5 @@
 import { carriedOf, type Carried, type RowWithParts } from '../../projections/transcript/carried.ts'
-import {
-  partKey,
-  transcriptVersion,
-  type MessageRow,
-  type PartRow,
-} from '../../projections/transcript/rows.ts'
+import { partKey, type MessageRow, type PartRow } from '../../projections/transcript/rows.ts'
 import {
   isShown,
   shownPlaces,
@@ -25,6 +20,7 @@ import {
   messageRow,
   readPartsOf,
   readProgress,
+  type Kept,
   type StoredMessage,
 } from './transcript-rows.ts'
 
@@ -105,7 +101,7 @@ export const readMessage = async (
       : await connection.query<StoredMessage>(
           `select ${messageColumns} from stemma.transcript_message
              where version = $1 and sid = $2 and message_id = $3`,
-          [transcriptVersion, session.sid, messageId],
+          [source.kept.generation, session.sid, messageId],
         )
     const row = kept ?? (stored && messageRow(stored))
     if (!row || row.place === null) {
@@ -119,7 +115,7 @@ export const readMessage = async (
 export type Transcript = {
   readonly session: SessionRow
   readonly tail: Tail
-  readonly keptSeq: number
+  readonly kept: Kept & { readonly seq: number }
   readonly asOfSeq: number
   readonly shown: ShownPlaces
 }
@@ -139,7 +135,7 @@ export const openTranscript = async (
   const tail = await foldTail(connection, session.sid, kept, through)
   const asOfSeq = Math.min(through, Math.max(tail.seq, kept.seq))
   const shown = shownPlaces(tail.view.progress, session.sessionId, asOfSeq)
-  return { session, tail, keptSeq: kept.seq, asOfSeq, shown }
+  return { session, tail, kept: { ...kept, sid: session.sid }, asOfSeq, shown }
 }
 
 /** The page's rows and one more, if there is one. */
@@ -148,24 +144,24 @@ export const pageRows = async (
   source: Transcript,
   query: MessagesQuery,
 ): Promise<MessageRow[]> => {
-  const { tail, session, asOfSeq, shown, keptSeq } = source
+  const { tail, kept, asOfSeq, shown } = source
   const ascending = query.order === 'asc'
   const behind = query.after ?? (ascending ? 0 : Number.MAX_SAFE_INTEGER)
   const inOrder = (place: number): boolean => (ascending ? place > behind : place < behind)
   const wanted = query.limit + 1
   // What the tail placed stands above all that is kept.
   const added = [...tail.view.messages.values()]
-    .filter((row) => row.place !== null && row.place > keptSeq && inOrder(row.place))
+    .filter((row) => row.place !== null && row.place > kept.seq && inOrder(row.place))
     .filter((row) => query.includeHidden || isShown(shown, row))
     .toSorted((a, b) => (ascending ? a.place! - b.place! : b.place! - a.place!))
   const ranges = query.includeHidden ? [{ from: 0, through: asOfSeq }] : shown.ranges
-  const kept = async (limit: number): Promise<MessageRow[]> => {
+  const below = async (limit: number): Promise<MessageRow[]> => {
     const rows = await connection.query<StoredMessage>(ascending ? ascendingSql : descendingSql, [
-      transcriptVersion,
-      session.sid,
+      kept.generation,
+      kept.sid,
       behind,
       limit,
-      Math.min(keptSeq, asOfSeq),
+      Math.min(kept.seq, asOfSeq),
       `{${ranges.map(({ from }) => from).join(',')}}`,
       `{${ranges.map(({ through }) => through).join(',')}}`,
       query.includeHidden ? '' : [...shown.except].join(' '),
@@ -173,8 +169,8 @@ export const pageRows = async (
     return rows.map(messageRow).map((row) => tail.view.messages.get(row.messageId) ?? row)
   }
   const rows = ascending
-    ? [...(await kept(wanted)), ...added]
-    : [...added, ...(added.length < wanted ? await kept(wanted - added.length) : [])]
+    ? [...(await below(wanted)), ...added]
+    : [...added, ...(added.length < wanted ? await below(wanted - added.length) : [])]
   return rows.slice(0, wanted)
 }
 
@@ -222,7 +218,7 @@ const loadParts = async (
   }
   const wanted = new Set(ids)
   const changed = tail.view.parts
-  for (const part of await readPartsOf(connection, session.sid, ids)) {
+  for (const part of await readPartsOf(connection, source.kept, ids)) {
     if (!changed.has(partKey(part.messageId, part.attempt, part.partId))) add(part)
   }
   for (const part of changed.values()) if (wanted.has(part.messageId)) add(part)

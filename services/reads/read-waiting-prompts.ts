@@ -6,7 +6,7 @@ import { readMessageRows } from './transcript-rows.ts'
 /** The rows of the prompts that wait, in the order in which they were admitted. */
 export const readWaitingPrompts = async (
   connection: Connection,
-  { session, tail }: Transcript,
+  { session, tail, kept: rows }: Transcript,
 ): Promise<MessageRow[]> => {
   const ids = Object.entries(session.state.inputs ?? {})
     .filter(([, input]) => input.kind === 'prompt')
@@ -14,7 +14,7 @@ export const readWaitingPrompts = async (
   const added = ids.flatMap((messageId) => tail.view.messages.get(messageId) ?? [])
   const kept = await readMessageRows(
     connection,
-    session.sid,
+    rows,
     ids.filter((messageId) => !tail.view.messages.has(messageId)),
   )
   return [...kept, ...added].toSorted((a, b) => a.firstSeq - b.firstSeq)
