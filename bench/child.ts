@@ -46,5 +46,5 @@ export const answer = (ready: unknown, reply: (question: never) => Promise<unkno
     void reply(question as never).then((text) => process.send!(text as object))
   })
   process.once('disconnect', () => process.exit(0))
-  process.send!(ready as object)
+  process.send!(ready)
 }

@@ -1,7 +1,7 @@
 import { cpus, loadavg, totalmem } from 'node:os'
 import { migrate } from '../services/database/migrate.ts'
 import { openPool } from '../services/database/pool.ts'
-import { startTestServer } from '../test/harness/test-server.ts'
+import { startServer } from './server.ts'
 
 export type Options = {
   readonly rounds: number
@@ -22,8 +22,7 @@ export type World = Disposable & {
 }
 
 export const openWorld = async (options: Options): Promise<World> => {
-  // Ends with this process, however that ends.
-  const server = await startTestServer()
+  const server = await startServer()
   let databases = 0
   const database: World['database'] = async (content) => {
     databases += 1
@@ -46,6 +45,6 @@ export const openWorld = async (options: Options): Promise<World> => {
         .join(' ')}`,
       `Node ${process.versions.node}, PostgreSQL ${server.version}; ${options.rounds} rounds of ${options.milliseconds} ms`,
     ],
-    [Symbol.dispose]: () => server.kill(),
+    [Symbol.dispose]: () => server[Symbol.dispose](),
   }
 }

@@ -2,12 +2,14 @@ import type { Bench } from '../bench.ts'
 import { appendRows } from './append.ts'
 import { httpRow } from './http.ts'
 import { oldSnapshotRow } from './old-snapshot.ts'
+import { peersRow } from './peers.ts'
 import { serversRow } from './servers.ts'
 import { transcriptPageRow } from './transcript-page.ts'
 
 /** Every row that is measured, in the order of the design's table. */
 export const rows: readonly Bench[] = [
   ...appendRows,
+  peersRow,
   serversRow,
   httpRow,
   oldSnapshotRow,
