@@ -1,4 +1,4 @@
-import type { Connection } from '../database/connection.ts'
+import { DatabaseError, type Connection } from '../database/connection.ts'
 import { booleanList, numberList, textList } from '../database/lists.ts'
 import type { BroughtName, DecidedEvent } from './rules/draft.ts'
 import { stateVersion, type SessionState } from './session-state.ts'
@@ -118,7 +118,10 @@ const parametersOf = (appends: readonly SessionAppend[], wait: boolean): unknown
   ]
 }
 
-/** The short way, for one session that is there: whether it was appended. If not, nothing happened. */
+/**
+ * The short way, for one session that is there: whether it was appended. If not, nothing happened.
+ * Not for an open transaction: where it finds the row locked, its statement fails.
+ */
 const appendOne = async (
   connection: Connection,
   append: SessionAppend,
@@ -126,30 +129,35 @@ const appendOne = async (
 ): Promise<boolean> => {
   const { sid, events, names, receipts } = append
   if (sid === 0 || receipts.length > 1 || names.some(({ replace }) => replace)) return false
-  const [row] = await connection.query<{ done: boolean }>(
-    appendOneSql,
-    [
-      stateVersion,
-      sid,
-      append.tenant,
-      append.sessionId,
-      append.expected,
-      append.head,
-      JSON.stringify(append.state),
-      textList(events.map((event) => event.eventId)),
-      textList(events.map((event) => event.type)),
-      textList(events.map((event) => String(event.version))),
-      textList(events.map((event) => JSON.stringify(event.data))),
-      textList(events.map((event) => JSON.stringify(event.meta))),
-      textList(events.map((event) => event.occurredAt ?? '')),
-      textList(names.map(({ name }) => name)),
-      textList(names.map(({ seq }) => String(seq))),
-      textList(receipts.flatMap(receiptFields)),
-    ],
-    timeLimit(options.timeoutMs),
-  )
-  return row!.done
+  const parameters = [
+    stateVersion,
+    sid,
+    append.tenant,
+    append.sessionId,
+    append.expected,
+    append.head,
+    JSON.stringify(append.state),
+    textList(events.map((event) => event.eventId)),
+    textList(events.map((event) => event.type)),
+    textList(events.map((event) => String(event.version))),
+    textList(events.map((event) => JSON.stringify(event.data))),
+    textList(events.map((event) => JSON.stringify(event.meta))),
+    textList(events.map((event) => event.occurredAt ?? '')),
+    textList(names.map(({ name }) => name)),
+    textList(names.map(({ seq }) => String(seq))),
+    textList(receipts.flatMap(receiptFields)),
+  ]
+  try {
+    const limit = timeLimit(options.timeoutMs)
+    const [row] = await connection.query<{ done: boolean }>(appendOneSql, parameters, limit)
+    return row!.done
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === lockNotAvailable) return false
+    throw error
+  }
 }
+
+const lockNotAvailable = '55P03'
 
 const appendOneSql = `select stemma.append_one_v1(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as done`
