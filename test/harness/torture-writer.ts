@@ -48,7 +48,10 @@ const write = async (writer: number): Promise<void> => {
       // where it would wait, for the file to grow as well.
       const wait = Math.random() < 0.5
       const results = await callAppend(connection, [append], { wait }).catch(gaveUp)
-      if (!results) return void (await connection.query('rollback'))
+      if (!results) {
+        await connection.query('rollback')
+        return
+      }
       const [result] = results
       if (Math.random() < 0.5) await sleep(Math.random() * 12)
       const keep = Math.random() >= 0.1
