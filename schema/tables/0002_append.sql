@@ -11,7 +11,7 @@ create function stemma.append_v1(
   n_a int[], n_name text, n_seq bigint[], n_replace boolean[],
   r_a int[], r_command text, r_route text, r_hash text, r_status int[], r_first bigint[],
   r_last bigint[], r_result text
-) returns table (a int, outcome text, sid bigint, head bigint, recorded_at timestamptz)
+) returns table (a int, outcome text, sid bigint, head bigint)
 language plpgsql volatile
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -152,6 +152,77 @@ begin
 
   return query
     select g.a, outcomes[g.a], sids[g.a],
-        case when outcomes[g.a] = 'ok' then a_head[g.a] else heads[g.a] end, now_at
+        case when outcomes[g.a] = 'ok' then a_head[g.a] else heads[g.a] end
       from generate_series(1, appends) g(a);
+end $body$
+-- statement
+-- The same for the call that a quiet server makes most: one session that is there. Gives whether it
+-- was appended; if not, nothing happened, and append_v1 says why. Its seqs follow the head.
+-- Statements of one row on scalars take a third of the time of those on lists. An UPDATE that waits
+-- only a moment for the row (then 55P03) is a statement less than a lock that skips it.
+create function stemma.append_one_v1(
+  p_state_version int, p_sid bigint, p_tenant int, p_session_id text, p_expected bigint,
+  p_head bigint, p_state text,
+  e_id text, e_type text, e_version text, e_data text, e_meta text, e_occurred text,
+  n_name text, n_seq text, p_receipt text
+) returns boolean
+language plpgsql volatile
+set lock_timeout = '10ms' set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $body$
+declare
+  separator constant text := chr(30);
+  now_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  receipt text[];
+  done bigint;
+begin
+  -- 1. Lock, compare and write, at once.
+  update stemma.session s
+    set head = p_head, state = p_state::json, state_version = p_state_version
+    where s.sid = p_sid and s.head = p_expected and s.tenant = p_tenant
+      and s.session_id = p_session_id;
+  if not found then return false; end if;
+
+  -- 2. The horizon key: after the row lock, before any position is drawn. As an expression, which
+  -- costs a tenth of a statement; its argument is read before the lock is taken.
+  if pg_advisory_xact_lock_shared(
+      (1::bigint << 62) + coalesce(pg_sequence_last_value('stemma.position'), 0)) is null then
+    raise exception 'no key' using errcode = 'P0S02';
+  end if;
+
+  -- 3. Events.
+  if p_head = p_expected + 1 then
+    insert into stemma.event (sid, seq, tenant, position, event_id, type, version, data, meta,
+        occurred_at, recorded_at)
+      values (p_sid, p_head, p_tenant, nextval('stemma.position'), e_id, e_type, e_version::int,
+        e_data::json, e_meta::json, coalesce(nullif(e_occurred, '')::timestamptz, now_at), now_at);
+  else
+    insert into stemma.event (sid, seq, tenant, position, event_id, type, version, data, meta,
+        occurred_at, recorded_at)
+      select p_sid, p_expected + e.o, p_tenant, nextval('stemma.position'), e.id, e.type,
+          e.version, e.data::json, e.meta::json,
+          coalesce(nullif(e.occurred, '')::timestamptz, now_at), now_at
+        from unnest(string_to_array(e_id, separator), string_to_array(e_type, separator),
+          string_to_array(e_version, separator)::int[], string_to_array(e_data, separator),
+          string_to_array(e_meta, separator), string_to_array(e_occurred, separator))
+          with ordinality e(id, type, version, data, meta, occurred, o);
+    get diagnostics done = row_count;
+    if done <> p_head - p_expected then
+      raise exception 'inserted % of % events', done, p_head - p_expected using errcode = 'P0S02';
+    end if;
+  end if;
+
+  -- 4. Names and the receipt.
+  if n_name <> '' then
+    insert into stemma.name (sid, name, seq)
+      select p_sid, n.name, n.seq
+        from unnest(string_to_array(n_name, separator), string_to_array(n_seq, separator)::bigint[])
+          n(name, seq);
+  end if;
+  if p_receipt <> '' then
+    receipt := string_to_array(p_receipt, separator);
+    insert into stemma.receipt (sid, command_id, route, request_hash, status, seqs, result, created_at)
+      values (p_sid, receipt[1], receipt[2], receipt[3], receipt[4]::int,
+        int8range(receipt[5]::bigint, receipt[6]::bigint, '[]'), receipt[7]::json, now_at);
+  end if;
+  return true;
 end $body$

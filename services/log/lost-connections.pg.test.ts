@@ -48,7 +48,7 @@ const throughProxy = async (
   }
 }
 
-const append = /append_v1/
+const append = /append(_one)?_v1/
 const points: readonly CutRule[] = [
   { at: 'before the request', matching: append },
   { at: 'after the request', matching: append },

@@ -4,6 +4,7 @@
  * Arguments: url of the database, writers, prefix of session ids.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseError } from '../../services/database/connection.ts'
 import { openPool } from '../../services/database/pool.ts'
 import { callAppend } from '../../services/log/append-call.ts'
 import { newId } from '../../services/log/new-id.ts'
@@ -32,29 +33,36 @@ const write = async (writer: number): Promise<void> => {
         data: {},
         meta: {},
       }
-      const [result] = await callAppend(
-        connection,
-        [
-          {
-            sid: session.sid,
-            tenant: 1,
-            sessionId: session.id,
-            expected: session.head,
-            head: session.head + 1,
-            state: emptyState,
-            events: [event],
-            names: [],
-            receipts: [],
-          },
-        ],
-        { wait: true },
-      )
+      const append = {
+        sid: session.sid,
+        tenant: 1,
+        sessionId: session.id,
+        expected: session.head,
+        head: session.head + 1,
+        state: emptyState,
+        events: [event],
+        names: [],
+        receipts: [],
+      }
+      // By either function of the database, for sessions that are there. The short one gives up
+      // where it would wait, for the file to grow as well.
+      const wait = Math.random() < 0.5
+      const results = await callAppend(connection, [append], { wait }).catch(gaveUp)
+      if (!results) {
+        await connection.query('rollback')
+        return
+      }
+      const [result] = results
       if (Math.random() < 0.5) await sleep(Math.random() * 12)
       const keep = Math.random() >= 0.1
       await connection.query(keep ? 'commit' : 'rollback')
       if (keep) Object.assign(session, { sid: result!.sid, head: session.head + 1 })
     })
   }
+}
+
+const gaveUp = (error: unknown): undefined => {
+  if (!(error instanceof DatabaseError) || error.code !== '25P02') throw error
 }
 
 await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => write(writer)))
