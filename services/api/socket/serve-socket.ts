@@ -155,7 +155,6 @@ export const serveSocket = (deps: RouteDeps, socket: WebSocket, principal: Princ
     say({ goingAway: { subs } })
     close(closeCodes.goingAway, 'the server stops')
   }
-  deps.stopping.addEventListener('abort', leave)
 
   socket.on('close', () => {
     clearInterval(heartbeat)
@@ -164,4 +163,7 @@ export const serveSocket = (deps: RouteDeps, socket: WebSocket, principal: Princ
     outlet[Symbol.dispose]()
     deps.outlets.delete(outlet)
   })
+  // The server may have begun to stop while it was found out who asks.
+  if (deps.stopping.aborted) leave()
+  else deps.stopping.addEventListener('abort', leave)
 }

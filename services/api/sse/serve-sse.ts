@@ -37,6 +37,8 @@ export const serveSse = async (
   response.socket?.setNoDelay(true)
   response.on('close', end)
   stopping.addEventListener('abort', end)
+  // The server may have begun to stop while the session was looked up.
+  if (stopping.aborted) end()
   const keepAlive = setInterval(() => response.write(': still here\n\n'), keepAliveMs)
   const outlet = {
     get unsent() {
