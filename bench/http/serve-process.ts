@@ -7,6 +7,7 @@ import { openPool } from '../../services/database/pool.ts'
 import { openLog } from '../../services/log/open-log.ts'
 import { startProjector } from '../../services/projector/start-projector.ts'
 import { readSettings } from '../../services/settings.ts'
+import { openStreams } from '../../test/harness/streams.ts'
 import { answer } from '../child.ts'
 import { openStandIn } from './stand-in-log.ts'
 
@@ -18,6 +19,7 @@ const log =
   kind === 'insert' || kind === 'nothing' ? await openStandIn(kind, url) : openLog({ pool, report })
 // As `stemma serve` does: transcripts and the list are written beside the appends.
 if (kind === 'stemma') startProjector({ pool, log, report })
-const app = buildApp({ pool, log, settings, report })
+const streams = openStreams({ url, pool, log, report })
+const app = buildApp({ ...streams, pool, log, settings, report })
 await app.listen({ host: '127.0.0.1', port: 0 })
 answer(Number(new URL(app.listeningOrigin).port), async () => undefined)

@@ -11,6 +11,7 @@ import { withTickets } from './access/ticket-principal.ts'
 import { addPrincipal } from './plugins/principal.ts'
 import { addProblems, answer, answerUnreadable, type ProblemReply } from './plugins/problems.ts'
 import { addRequestIds, requestIdOf } from './plugins/request-ids.ts'
+import { dropSilentConnections } from './plugins/silent-connections.ts'
 import { addStrictJson } from './plugins/strict-json.ts'
 import { addValidation } from './plugins/validation.ts'
 import { addAllEventRoutes } from './routes/all-events.ts'
@@ -56,6 +57,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addCors(app, deps.settings)
   addProblems(app, deps.report)
   app.addHook('preClose', async () => stopping.abort())
+  dropSilentConnections(app)
   app.addHook('onRequest', async (_request, reply) => {
     if (!stopping.signal.aborted) return
     reply.header('connection', 'close')

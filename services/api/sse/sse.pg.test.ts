@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSse } from '../../../test/harness/sse-client.ts'
@@ -101,3 +103,18 @@ t.test('a server that stops ends its streams, and does not wait for them', async
   late.abort()
   t.equal(over, 'ended')
 })
+
+t.test(
+  'a server that stops does not wait for connections on which nothing was asked',
+  async (t) => {
+    const app = await openTestApp()
+    const { port } = new URL(await listening(app))
+    const silent = connect({ host: '127.0.0.1', port: Number(port) })
+    await once(silent, 'connect')
+    await app.call('GET', '/livez')
+    const closed = once(silent, 'close')
+    await app[Symbol.asyncDispose]()
+    await closed
+    t.pass('it closed')
+  },
+)
