@@ -90,6 +90,12 @@ export const settingsSchema = Type.Object({
     maximum: 3_600_000,
     description: 'how long a full reader of a stream may take nothing before it is cut off',
   }),
+  STEMMA_HEARTBEAT_MS: Type.Integer({
+    default: 30_000,
+    minimum: 100,
+    maximum: 600_000,
+    description: 'how often a socket is pinged, and its token looked at again',
+  }),
   STEMMA_POOL_SIZE: Type.Integer({
     default: 16,
     minimum: 4,
@@ -168,6 +174,7 @@ const settingsOf = (variables: Variables) =>
     maxSubscriptions: variables.STEMMA_MAX_SUBSCRIPTIONS,
     maxSockets: variables.STEMMA_MAX_SOCKETS,
     drainTimeoutMs: variables.STEMMA_DRAIN_TIMEOUT_MS,
+    heartbeatMs: variables.STEMMA_HEARTBEAT_MS,
     poolSize: variables.STEMMA_POOL_SIZE,
     acquireTimeoutMs: variables.STEMMA_ACQUIRE_TIMEOUT_MS,
     statementTimeoutMs: variables.STEMMA_STATEMENT_TIMEOUT_MS,

@@ -21,6 +21,7 @@ export type ApiDeps = {
     | 'maxSubscriptions'
     | 'maxSockets'
     | 'drainTimeoutMs'
+    | 'heartbeatMs'
     | 'host'
     | 'origins'
     | 'tokensFile'

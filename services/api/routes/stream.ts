@@ -1,4 +1,5 @@
 import { Refusal } from '../../../schema/errors.ts'
+import { stillAllowed } from '../access/still-allowed.ts'
 import type { RouteDeps } from '../deps.ts'
 import { principalOf } from '../plugins/principal.ts'
 import { serveSocket } from '../socket/serve-socket.ts'
@@ -29,7 +30,9 @@ export const addStreamRoute = (app: App, deps: RouteDeps): void => {
       }
     },
     wsHandler: (socket, request) => {
-      serveSocket(deps, socket, principalOf(request))
+      serveSocket(deps, socket, principalOf(request), () =>
+        stillAllowed(deps.authenticate, request),
+      )
     },
   })
 }

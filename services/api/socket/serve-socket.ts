@@ -14,19 +14,28 @@ import { openSubscriptions } from './subscriptions.ts'
 const mostAppends = 1_000
 /** Answers that the client does not take; above it nothing more is read from the socket. */
 const mostUnread = 4 * 1024 * 1024
-const pingEveryMs = 30_000
-/** A client that neither answers nor sends for so long is gone. */
-const silentMs = 95_000
+/** A client that neither answers nor sends for so many heartbeats is gone. */
+const silentBeats = 3
 /** A client that does not close in time is cut off. */
 const closeMs = 2_000
 
-export const closeCodes = { goingAway: 1001, wrongData: 1003, notDrained: 4408 } as const
+export const closeCodes = {
+  goingAway: 1001,
+  wrongData: 1003,
+  forbidden: 1008,
+  notDrained: 4408,
+} as const
 
 /**
  * Serves one socket until it closes. Frames are answered in whatever order they are done; appends to
  * one session are stored in the order in which they came.
  */
-export const serveSocket = (deps: RouteDeps, socket: WebSocket, principal: Principal): void => {
+export const serveSocket = (
+  deps: RouteDeps,
+  socket: WebSocket,
+  principal: Principal,
+  isAllowed: () => Promise<boolean>,
+): void => {
   const { tenant, scopes } = principal
   const outlet = openOutlet(socket, deps.settings.drainTimeoutMs, () =>
     close(closeCodes.notDrained, 'not drained'),
@@ -141,13 +150,22 @@ export const serveSocket = (deps: RouteDeps, socket: WebSocket, principal: Princ
   socket.on('pong', () => (heardAt = Date.now()))
   socket.on('error', () => socket.terminate())
 
+  const forbid = (): void => {
+    for (const { sub, ...place } of subscriptions.places()) {
+      say({ sub, ended: { reason: 'forbidden', ...place } })
+    }
+    subscriptions[Symbol.dispose]()
+    close(closeCodes.forbidden, 'the token is not valid any more')
+  }
+
   const heartbeat = setInterval(() => {
+    void isAllowed().then((allowed) => allowed || forbid())
     hold()
     // A socket that we hold cannot say anything.
     if (socket.isPaused) heardAt = Date.now()
-    if (Date.now() - heardAt > silentMs) socket.terminate()
+    if (Date.now() - heardAt > silentBeats * deps.settings.heartbeatMs) socket.terminate()
     else socket.ping()
-  }, pingEveryMs)
+  }, deps.settings.heartbeatMs)
 
   const leave = (): void => {
     const subs = subscriptions.places()

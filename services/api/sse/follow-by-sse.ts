@@ -4,6 +4,7 @@ import { inSnapshot } from '../../reads/in-snapshot.ts'
 import { followAll } from '../../streams/follow-all.ts'
 import { followSession } from '../../streams/follow-session.ts'
 import type { Target } from '../../log/command.ts'
+import { stillAllowed } from '../access/still-allowed.ts'
 import { allCursors } from '../all-cursor.ts'
 import type { RouteDeps } from '../deps.ts'
 import { incarnationOf } from '../incarnation.ts'
@@ -28,8 +29,9 @@ export const sessionBySse = async (
   const afterSeq = lastSeqOf(request) ?? query.afterSeq ?? 0
   await inSnapshot(pool, target, async () => {})
   checkRoom(deps)
+  const isAllowed = (): Promise<boolean> => stillAllowed(deps.authenticate, request)
   reply.hijack()
-  await serveSse(reply.raw, headersOf(reply), deps, async (sink, signal) => {
+  await serveSse(reply.raw, headersOf(reply), deps, isAllowed, async (sink, signal) => {
     sink.caughtUpAt((at) => {
       const detach = live.attach(target, 'seq' in at ? at.seq : 0, sink.live)
       signal.addEventListener('abort', detach)
@@ -62,8 +64,9 @@ export const allBySse = async (
   const after = lastEventId(request) ?? query.after
   const place = after === undefined ? { log: of, position: 0 } : cursors.decode(after)
   checkRoom(deps)
+  const isAllowed = (): Promise<boolean> => stillAllowed(deps.authenticate, request)
   reply.hijack()
-  await serveSse(reply.raw, headersOf(reply), deps, async (sink, signal) => {
+  await serveSse(reply.raw, headersOf(reply), deps, isAllowed, async (sink, signal) => {
     if (place.log !== of) return sink.reset({ reason: 'other_log', oldestSeq: 1 })
     const cursorOf = (position: number): string => cursors.encode(of, position)
     await followAll(

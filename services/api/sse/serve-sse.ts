@@ -3,7 +3,6 @@ import type { RouteDeps } from '../deps.ts'
 import { createLane } from '../../lane.ts'
 import type { CaughtUp, Sink } from '../../streams/sink.ts'
 
-const keepAliveMs = 15_000
 /** Above this the server stops reading for who does not read. */
 const mostUnsent = 1024 * 1024
 
@@ -20,6 +19,7 @@ export const serveSse = async (
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
   { stopping, outlets, settings }: Pick<RouteDeps, 'stopping' | 'outlets' | 'settings'>,
+  isAllowed: () => Promise<boolean>,
   follow: (sink: SseSink, signal: AbortSignal) => Promise<void>,
 ): Promise<void> => {
   const stop = new AbortController()
@@ -39,7 +39,15 @@ export const serveSse = async (
   stopping.addEventListener('abort', end)
   // The server may have begun to stop while the session was looked up.
   if (stopping.aborted) end()
-  const keepAlive = setInterval(() => response.write(': still here\n\n'), keepAliveMs)
+  const sink = sinkOf(response, stop, settings.drainTimeoutMs)
+  const keepAlive = setInterval(() => {
+    response.write(': still here\n\n')
+    void isAllowed().then((allowed) => {
+      if (allowed || stop.signal.aborted) return
+      sink.forbid()
+      end()
+    })
+  }, settings.heartbeatMs / 2)
   const outlet = {
     get unsent() {
       return response.writableLength
@@ -47,7 +55,7 @@ export const serveSse = async (
   }
   outlets.add(outlet)
   try {
-    await follow(sinkOf(response, stop, settings.drainTimeoutMs), stop.signal)
+    await follow(sink, stop.signal)
   } finally {
     clearInterval(keepAlive)
     outlets.delete(outlet)
@@ -57,8 +65,13 @@ export const serveSse = async (
   }
 }
 
-const sinkOf = (response: ServerResponse, stop: AbortController, drainMs: number): SseSink => {
+const sinkOf = (
+  response: ServerResponse,
+  stop: AbortController,
+  drainMs: number,
+): SseSink & { readonly forbid: () => void } => {
   const lane = createLane(1)
+  let afterSeq = 0
   let onCaughtUp: ((at: CaughtUp) => void) | undefined
   const write = (event: string, data: string, id?: string): void => {
     const idLine = id === undefined ? '' : `id: ${id}\n`
@@ -71,7 +84,11 @@ const sinkOf = (response: ServerResponse, stop: AbortController, drainMs: number
         await drained(response, stop, drainMs)
         return work()
       }),
-    event: (envelope, { seq, cursor }) => write('event', envelope, cursor ?? String(seq)),
+    event: (envelope, { seq, cursor }) => {
+      afterSeq = seq
+      write('event', envelope, cursor ?? String(seq))
+    },
+    forbid: () => write('ended', JSON.stringify({ reason: 'forbidden', afterSeq })),
     caughtUp: (at) => {
       write('caught-up', JSON.stringify(at), 'seq' in at ? String(at.seq) : at.cursor)
       onCaughtUp?.(at)
