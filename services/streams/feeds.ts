@@ -4,6 +4,7 @@ import type { Pool } from '../database/pool.ts'
 import { createLane } from '../lane.ts'
 import type { Target } from '../log/command.ts'
 import { readSession, type SessionRow } from '../log/load-session.ts'
+import { readHorizon } from '../log/read-horizon.ts'
 import type { Log } from '../log/open-log.ts'
 import { createBatches } from './batches.ts'
 import { pageEvents, readFeeds, type FeedEvent } from './read-feeds.ts'
@@ -67,8 +68,10 @@ export const openFeeds = (deps: {
   const live = createBatches(pool)
   /** Feeds that keep their last page for a moment. */
   const keeping = new Set<Kept>()
+  /** The position up to which sweeps have looked; undefined while nobody follows. */
   let swept: number | undefined
   let sweeping = false
+  let opening = 0
 
   const wake = (feed: Kept): void => {
     const woken = [...feed.waiting]
@@ -103,17 +106,14 @@ export const openFeeds = (deps: {
 
   const sweep = async (): Promise<void> => {
     const { position } = log.horizon
-    if (feeds.size === 0 || sweeping || position === 0) {
-      if (feeds.size === 0) swept = undefined
-      return
-    }
-    // What came before a feed was opened is in the session's row that opened it.
-    const from = (swept ??= position)
-    if (position <= from) return
+    if (feeds.size === 0 && opening === 0) swept = undefined
+    const from = swept
+    if (sweeping || from === undefined || position <= from) return
     sweeping = true
     try {
       for (const { sid, headSeq } of await sweepHeads(pool, from, position)) hear(sid, headSeq)
-      if (swept === from) swept = position
+      // A feed that is being opened may have read its row before this look, and is not told yet.
+      if (swept === from && opening === 0) swept = position
     } catch {
       // The poller says that the database is away; what was missed is swept later.
     } finally {
@@ -181,10 +181,18 @@ export const openFeeds = (deps: {
   }
 
   const open = async (target: Target): Promise<OpenedFeed> => {
-    const { session, incarnation } = await pool.use(async (connection) => ({
-      incarnation: pool.incarnation!,
-      session: await readSession(connection, target),
-    }))
+    opening += 1
+    const { session, incarnation } = await pool
+      .use(async (connection) => {
+        const of = pool.incarnation!
+        // Before the session's row: what comes after this position is found by a sweep.
+        if (swept === undefined) {
+          const horizon = await readHorizon(connection)
+          if (pool.incarnation === of) swept ??= horizon
+        }
+        return { incarnation: of, session: await readSession(connection, target) }
+      })
+      .finally(() => (opening -= 1))
     if (!session) throw new Refusal('session_not_found', `there is no session ${target.sessionId}`)
     let feed = feeds.get(session.sid)
     if (!feed) feeds.set(session.sid, (feed = make(session)))
