@@ -12,7 +12,7 @@ const nobody = { STEMMA_URL: 'http://127.0.0.1:1' }
 t.test('help is printed for the whole and for each command', async (t) => {
   const whole = await runCommand(['--help'])
   t.equal(whole.code, 0)
-  for (const name of ['serve', 'migrate', 'import', 'sessions', 'show', 'token']) {
+  for (const name of ['serve', 'migrate', 'import', 'sessions', 'show', 'tail', 'token']) {
     t.match(whole.stdout, new RegExp(`^  ${name} `, 'm'))
     const { code, stdout, stderr } = await runCommand([name, '--help'], nobody)
     t.same([code, stderr], [0, ''])
@@ -28,6 +28,11 @@ t.test(
       ['bogus'],
       ['show'],
       ['show', 'a', 'b'],
+      ['tail'],
+      ['tail', 'a', '--all'],
+      ['tail', '--all', '--live'],
+      ['tail', 'a', '--after', '-1'],
+      ['tail', 'a', '--types', 'text.end'],
       ['sessions', 'x'],
       ['sessions', '--limit', '0'],
       ['sessions', '--order', 'up'],
@@ -55,6 +60,8 @@ t.test('where nobody answers, the command says how to start the service', async 
   for (const argv of [
     ['sessions'],
     ['show', 'ses_1'],
+    ['tail', 'ses_1'],
+    ['tail', '--all'],
     ['import', 'test/recordings/opencode-v2/unicode.json'],
   ]) {
     const { code, stdout, stderr } = await runCommand(argv, nobody)
