@@ -60,6 +60,7 @@ t.test('where nobody answers, the command says how to start the service', async 
   for (const argv of [
     ['sessions'],
     ['show', 'ses_1'],
+    ['show', 'ses_1', '--follow'],
     ['tail', 'ses_1'],
     ['tail', '--all'],
     ['import', 'test/recordings/opencode-v2/unicode.json'],

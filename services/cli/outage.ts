@@ -41,3 +41,22 @@ export const openLine = (say: (text: string) => void): Line => {
     },
   }
 }
+
+/** Does work until no outage comes between; undefined when the signal ended it first. */
+export const patiently = async <T>(
+  work: () => Promise<T>,
+  line: Line,
+  signal: AbortSignal,
+): Promise<T | undefined> => {
+  const pause = pauses()
+  while (!signal.aborted) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isOutage(error)) throw error
+    }
+    line.lost()
+    await pause.next(signal)
+  }
+  return undefined
+}
