@@ -84,6 +84,12 @@ export const settingsSchema = Type.Object({
     maximum: 1_000_000,
     description: 'the most sockets and streams of one server',
   }),
+  STEMMA_DRAIN_TIMEOUT_MS: Type.Integer({
+    default: 60_000,
+    minimum: 1_000,
+    maximum: 3_600_000,
+    description: 'how long a full reader of a stream may take nothing before it is cut off',
+  }),
   STEMMA_POOL_SIZE: Type.Integer({
     default: 16,
     minimum: 4,
@@ -161,6 +167,7 @@ const settingsOf = (variables: Variables) =>
     maxPage: variables.STEMMA_MAX_PAGE,
     maxSubscriptions: variables.STEMMA_MAX_SUBSCRIPTIONS,
     maxSockets: variables.STEMMA_MAX_SOCKETS,
+    drainTimeoutMs: variables.STEMMA_DRAIN_TIMEOUT_MS,
     poolSize: variables.STEMMA_POOL_SIZE,
     acquireTimeoutMs: variables.STEMMA_ACQUIRE_TIMEOUT_MS,
     statementTimeoutMs: variables.STEMMA_STATEMENT_TIMEOUT_MS,

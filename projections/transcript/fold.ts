@@ -1,8 +1,8 @@
-import { isKnownType, type EventType } from '../../schema/events/event-table.ts'
+import type { EventType } from '../../schema/events/event-table.ts'
 import type { StoredEvent } from '../../schema/events/envelope.ts'
 import { answerRow, changeMessage, placeInput, startMessage } from './fold-messages.ts'
 import { changePart, endText, settleCall, startCall, startText } from './fold-parts.ts'
-import { own } from './touches.ts'
+import { own } from './own.ts'
 import { putMessage, type TranscriptView } from './view.ts'
 
 /**
@@ -11,8 +11,7 @@ import { putMessage, type TranscriptView } from './view.ts'
  * followed by the source's own end of the same thing: the later one replaces it.
  */
 export const fold = (view: TranscriptView, event: StoredEvent): void => {
-  if (!isKnownType(event.type)) return
-  const handler = handlers[event.type] as Handler<EventType> | undefined
+  const handler = own<unknown>(handlers, event.type) as Handler<EventType> | undefined
   handler?.(view, event as never)
 }
 

@@ -1,8 +1,11 @@
 import type { Lineage } from '../../schema/events/shapes.ts'
 import type { EventData } from '../../schema/events/event-table.ts'
 
-/** Grows when the fold gives other rows for the same events. */
-export const transcriptVersion = 1
+/**
+ * The fold's own version: grows when it gives other rows for the same events. Not to be taken for a
+ * generation, which is a number in the tables that a rebuild draws.
+ */
+export const transcriptFold = 1
 
 /**
  * A message as it is kept. `place` is the seq at which it stands in its session, null for an input

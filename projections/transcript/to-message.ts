@@ -37,14 +37,23 @@ export const toMessage = (
     ...data,
     ...(cost !== undefined && { cost }),
     ...(row.type === 'assistant' && {
-      parts: parts
-        .filter((part) => options.includeHidden || part.attempt === (row.data.attempt ?? 1))
-        .toSorted((a, b) => a.index - b.index)
-        .map((part) => toPart(part, row)),
+      parts: shownParts(row, parts, options.includeHidden ?? false).map((part) =>
+        toPart(part, row),
+      ),
     }),
     ...(options.hidden && { hidden: true as const }),
   }
 }
+
+/** In the order in which they appeared: those of the current attempt, or of all. */
+export const shownParts = (
+  row: MessageRow,
+  parts: readonly PartRow[],
+  includeHidden: boolean,
+): readonly PartRow[] =>
+  parts
+    .filter((part) => includeHidden || part.attempt === (row.data.attempt ?? 1))
+    .toSorted((a, b) => a.index - b.index)
 
 const toPart = (part: PartRow, message: MessageRow): MessagePart => {
   const { waitingFrom: _, ...data } = part.data

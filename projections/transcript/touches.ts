@@ -1,5 +1,6 @@
 import { isKnownType } from '../../schema/events/event-table.ts'
 import type { StoredEvent } from '../../schema/events/envelope.ts'
+import { own } from './own.ts'
 import type { TranscriptProgress } from './rows.ts'
 
 export type Touched = {
@@ -43,9 +44,3 @@ export const touches = (event: StoredEvent, progress: TranscriptProgress): Touch
     parts: partId === undefined ? [] : [{ messageId: data.messageId, partId }],
   }
 }
-
-export const own = <T>(
-  record: Readonly<Record<string, T>> | undefined,
-  key: string | undefined,
-): T | undefined =>
-  record !== undefined && key !== undefined && Object.hasOwn(record, key) ? record[key] : undefined

@@ -131,6 +131,13 @@ export const MessagesPage = reply({
   cursor: PageCursor,
   asOfSeq: AsOfSeq,
   stalled: Stalled,
+  fold: Type.Optional(
+    Type.Unknown({
+      description:
+        'what the fold of `client/` needs to go on from this page; only of the head of the log. ' +
+        'Its members may change.',
+    }),
+  ),
 })
 export const MessageReply = reply({ data: Message, asOfSeq: AsOfSeq })
 

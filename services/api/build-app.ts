@@ -20,6 +20,7 @@ import { addImportRoutes } from './routes/imports.ts'
 import { addInputRoutes } from './routes/inputs.ts'
 import { addLiveRoutes } from './routes/live.ts'
 import { addMessageRoutes } from './routes/messages.ts'
+import { addProjectionRoutes } from './routes/projections.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
 import { addStreamRoute } from './routes/stream.ts'
@@ -36,8 +37,8 @@ const requestTimeoutMs = 300_000
 /** Puts the app together; it does not listen. Closing it ends what waits, then the connections. */
 export const buildApp = (deps: ApiDeps): App => {
   const stopping = new AbortController()
-  const routeDeps: RouteDeps = { ...deps, stopping: stopping.signal }
-  const metrics = createMetrics(deps)
+  const routeDeps: RouteDeps = { ...deps, stopping: stopping.signal, outlets: new Set() }
+  const metrics = createMetrics(routeDeps)
   const app: App = fastify({
     logger: false,
     bodyLimit: deps.settings.maxBodyBytes,
@@ -59,6 +60,10 @@ export const buildApp = (deps: ApiDeps): App => {
     if (!stopping.signal.aborted) return
     reply.header('connection', 'close')
     throw new Refusal('overloaded', 'the server is stopping')
+  })
+  // What was under way when the server began to stop is answered, and its connection not kept.
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping.signal.aborted) reply.header('connection', 'close')
   })
   addPrincipal(app, withTickets(deps, deps.authenticate ?? loopbackPrincipal(deps)))
   addStrictJson(app)
@@ -84,6 +89,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)
   addLiveRoutes(app, routeDeps)
+  addProjectionRoutes(app, routeDeps)
   addTicketRoutes(app, routeDeps)
   addSockets(app, () => {
     addStreamRoute(app, routeDeps)

@@ -20,6 +20,7 @@ export type ApiDeps = {
     | 'maxPage'
     | 'maxSubscriptions'
     | 'maxSockets'
+    | 'drainTimeoutMs'
     | 'host'
     | 'origins'
     | 'tokensFile'
@@ -36,4 +37,6 @@ export type ApiDeps = {
 export type RouteDeps = ApiDeps & {
   /** Aborted when the app begins to close: whoever waits must come to an end. */
   readonly stopping: AbortSignal
+  /** The ways out to sockets and streams that are open. */
+  readonly outlets: Set<{ readonly unsent: number }>
 }

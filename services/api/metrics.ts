@@ -1,5 +1,4 @@
-import type { Pool } from '../database/pool.ts'
-import type { Log } from '../log/open-log.ts'
+import type { RouteDeps } from './deps.ts'
 
 /** Counters of this process, as Prometheus reads them. */
 export type Metrics = {
@@ -14,12 +13,19 @@ export type Metrics = {
   text(): string
 }
 
-export const createMetrics = ({ pool, log }: { pool: Pool; log: Log }): Metrics => {
+export const createMetrics = ({
+  pool,
+  log,
+  feeds,
+  outlets,
+}: Pick<RouteDeps, 'pool' | 'log' | 'feeds' | 'outlets'>): Metrics => {
   const requests = new Map<string, number>()
   const durations = new Map<string, { seconds: number; count: number }>()
   const startedAt = Math.round(Date.now() / 1000)
   let appends = 0
   log.onAppended(() => (appends += 1))
+
+  const unsent = (): number => [...outlets].reduce((sum, outlet) => sum + outlet.unsent, 0)
 
   return {
     answered: ({ method, route, status, seconds }) => {
@@ -47,6 +53,9 @@ export const createMetrics = ({ pool, log }: { pool: Pool; log: Log }): Metrics 
         `stemma_appends_total ${appends}`,
         gauge('stemma_database_connections', 'Connections, open or being opened.', pool.size),
         gauge('stemma_database_waiting', 'Callers that wait for a connection.', pool.waiting),
+        gauge('stemma_streams', 'Sockets and streams that are open.', outlets.size),
+        gauge('stemma_stream_unsent_bytes', 'Bytes that readers have not taken.', unsent()),
+        gauge('stemma_followed_sessions', 'Sessions that somebody follows.', feeds.size),
         gauge('stemma_horizon_position', 'The position up to which the log is complete.', position),
         gauge('stemma_horizon_age_seconds', 'Time since the horizon was last read.', age),
         gauge('process_resident_memory_bytes', 'Memory.', process.memoryUsage.rss()),

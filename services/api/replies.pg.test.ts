@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv'
 import t from 'tap'
+import type { Scope } from './plugins/principal.ts'
 import type { Static, TSchema } from 'typebox'
 import type { Message, MessagePart } from '../../projections/transcript/to-message.ts'
 import { Message as MessageSchema, MessagePart as PartSchema } from '../../schema/http/messages.ts'
@@ -68,7 +69,13 @@ const describe = async ({ call }: TestApp): Promise<Description> =>
 t.test(
   'replies are what the description of the API says, and have no member that it does not name',
   async (t) => {
-    await using api = await openTestApp()
+    await using api = await openTestApp({
+      authenticate: async () => ({
+        tenant: 1,
+        subject: 'somebody',
+        scopes: new Set<Scope>(['read', 'append', 'answer', 'import', 'admin']),
+      }),
+    })
     const description = await describe(api)
     const { seen, faultsOf } = checker(description)
     const ask = async (
@@ -139,12 +146,27 @@ t.test(
     await ask('DELETE', session, '/v1/sessions/s')
     await ask('POST', `${session}/restore`, '/v1/sessions/s/restore')
     await ask('POST', '/v1/tickets', '/v1/tickets')
+    const part = { messageId: 'm', partId: 'p', kind: 'text' }
+    await ask('POST', `${session}/live`, '/v1/sessions/s/live', {
+      frames: [
+        { ...part, offset: 0, delta: 'a' },
+        { ...part, offset: 9, delta: 'b' },
+      ],
+    })
+    const rebuilds = '/v1/projections/{name}/rebuilds'
+    await ask('GET', '/v1/projections', '/v1/projections')
+    await ask('POST', rebuilds, '/v1/projections/transcript/rebuilds', { verify: true })
+    await ask('GET', `${rebuilds}/{rebuildId}`, '/v1/projections/transcript/rebuilds/2')
 
     const operations = Object.entries(description.paths).flatMap(([path, of]) =>
       Object.keys(of).map((method) => `${method.toUpperCase()} ${path}`),
     )
     const left = operations.filter((one) => !seen.has(one))
-    t.same(left.toSorted(), ['GET /metrics', 'GET /openapi.json'], 'every route was asked')
+    t.same(
+      left.toSorted(),
+      ['GET /metrics', 'GET /openapi.json', 'GET /v1/stream'],
+      'every route was asked',
+    )
     t.ok(described.every(Boolean))
     t.same(api.reported, [])
   },

@@ -12,7 +12,17 @@ const nobody = { STEMMA_URL: 'http://127.0.0.1:1' }
 t.test('help is printed for the whole and for each command', async (t) => {
   const whole = await runCommand(['--help'])
   t.equal(whole.code, 0)
-  for (const name of ['serve', 'migrate', 'import', 'sessions', 'show', 'tail', 'token']) {
+  for (const name of [
+    'serve',
+    'migrate',
+    'rebuild',
+    'projections',
+    'import',
+    'sessions',
+    'show',
+    'tail',
+    'token',
+  ]) {
     t.match(whole.stdout, new RegExp(`^  ${name} `, 'm'))
     const { code, stdout, stderr } = await runCommand([name, '--help'], nobody)
     t.same([code, stderr], [0, ''])
@@ -44,6 +54,10 @@ t.test(
       ['token', '--subject', 'kim'],
       ['token', '--subject', 'kim', '--scopes', 'reed'],
       ['token', '--subject', 'kim', '--scopes', 'read', '--tenant', 'a b'],
+      ['rebuild'],
+      ['rebuild', 'sessions'],
+      ['rebuild', 'transcript', '--workers', '0'],
+      ['projections', 'x'],
     ]) {
       const { code, stdout, stderr } = await runCommand(argv, nobody)
       t.equal(code, 2, argv.join(' '))
@@ -59,6 +73,7 @@ t.test(
 t.test('where nobody answers, the command says how to start the service', async (t) => {
   for (const argv of [
     ['sessions'],
+    ['projections'],
     ['show', 'ses_1'],
     ['show', 'ses_1', '--follow'],
     ['tail', 'ses_1'],

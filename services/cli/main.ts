@@ -27,6 +27,14 @@ const commands: Readonly<Record<string, Command>> = {
       return (await import('./migrate.ts')).runMigrate([])
     },
   },
+  rebuild: {
+    summary: 'compute a projection anew from the log, beside the live one',
+    run: async (argv) => (await import('./rebuild.ts')).runRebuildCommand(argv),
+  },
+  projections: {
+    summary: 'list the projections and which generation of each is live',
+    run: async (argv) => (await import('./projections.ts')).runProjections(argv),
+  },
   import: {
     summary: 'bring in sessions of other agents from files',
     run: async (argv) => (await import('./import.ts')).runImport(argv),
@@ -54,10 +62,10 @@ const help = `stemma, the session store that several agent servers share
   stemma <command> [options]
 
 ${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`)
   .join('\n')}
 
-  stemma <command> --help says more. Commands but serve, migrate and token talk to a
+  stemma <command> --help says more. Commands but serve, migrate, rebuild and token talk to a
   running service: STEMMA_URL (default http://127.0.0.1:4600), STEMMA_TOKEN.
 `
 

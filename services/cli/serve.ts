@@ -70,7 +70,7 @@ const serveOn = async (
   await using projector = startProjector({ pool, log, report })
   await using bus = openPostgresBus({ url, pool, report })
   await using feeds = openFeeds({ pool, log, bus, report })
-  await using live = openLive({ pool, feeds, report })
+  await using live = openLive({ pool, log, feeds, report })
   const app = buildApp({
     pool,
     log,

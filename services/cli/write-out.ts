@@ -7,7 +7,8 @@ export const writeOut = (text: string): Promise<void> =>
 /** JSON for programs; as it may end in a terminal all the same, what could drive one is escaped. */
 export const writeJson = (value: unknown): Promise<void> => writeOut(`${jsonText(value)}\n`)
 
-export const jsonText = (value: unknown): string => escapeJson(JSON.stringify(value, undefined, 2))
+export const jsonText = (value: unknown, indent = 2): string =>
+  escapeJson(JSON.stringify(value, undefined, indent))
 
 /** JSON with whatever could drive a terminal escaped; it says the same. */
 export const escapeJson = (json: string): string =>

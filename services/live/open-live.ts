@@ -4,6 +4,7 @@ import type { LiveFrame, LiveOut } from '../../schema/socket/live.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Target } from '../log/command.ts'
 import { readSession } from '../log/load-session.ts'
+import type { Log } from '../log/open-log.ts'
 import type { SessionState } from '../log/session-state.ts'
 import type { Feeds } from '../streams/feeds.ts'
 import { followSession } from '../streams/follow-session.ts'
@@ -21,14 +22,22 @@ export type Live = AsyncDisposable & {
    * `session_not_found`, `session_deleted`; nothing is passed on then.
    */
   readonly receive: (target: Target, frame: LiveFrame) => Promise<{ readonly gap: boolean }>
-  /** Gives first what has been said so far of parts that are open, then each frame. */
-  readonly attach: (target: Target, listener: LiveListener) => () => void
+  /**
+   * Gives first what has been said so far of parts that are open at `seq` or later, then each frame.
+   */
+  readonly attach: (target: Target, seq: number, listener: LiveListener) => () => void
   /** What has been said of open parts, by `message/attempt/part/kind`. */
   readonly said: (target: Target) => ReadonlyMap<string, string>
 }
 
 type Speaking = {
   turn: RunningTurn
+  /** The highest fence that was heard of. */
+  fence: number
+  /** How far its log was followed. */
+  seq: number
+  /** Who has seen more of the log than was followed here: what ended meanwhile is not for them. */
+  readonly behind: Set<{ readonly listening: Listening; readonly seq: number }>
   parts: LiveParts
   readonly ready: Promise<void>
   readonly stop: AbortController
@@ -42,10 +51,11 @@ const sweepEveryMs = 15_000
 
 export const openLive = (deps: {
   readonly pool: Pool
+  readonly log: Pick<Log, 'onAppended'>
   readonly feeds: Feeds
   readonly report: (problem: unknown) => void
 }): Live => {
-  const { pool, feeds, report } = deps
+  const { pool, log, feeds, report } = deps
   const speaking = new Map<string, Speaking>()
   const listeners = new Map<string, Set<Listening>>()
 
@@ -63,6 +73,9 @@ export const openLive = (deps: {
     const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
     const session: Speaking = {
       turn: undefined,
+      fence: 0,
+      seq: 0,
+      behind: new Set(),
       parts: new Map(),
       lastAt: Date.now(),
       looking: undefined,
@@ -76,16 +89,18 @@ export const openLive = (deps: {
     }
     const sink: Sink = {
       turn: (work) => work(),
-      event: (text) => {
+      event: (text, { seq }) => {
         const event = JSON.parse(text) as StoredEvent
-        session.turn = turnAfter(session.turn, event)
+        follow(session, event)
         session.parts = endParts(session.parts, event)
+        reach(session, seq)
       },
-      caughtUp: () => {
+      caughtUp: (at) => {
+        if ('seq' in at) reach(session, at.seq)
         // Asked after the place that is followed from: what comes between is followed as well.
         readState(target).then((state) => {
           if (!state) return reject(notFound(target))
-          session.turn = turnOf(state)
+          learn(session, state)
           resolve()
         }, reject)
       },
@@ -112,8 +127,7 @@ export const openLive = (deps: {
   const look = async (target: Target, session: Speaking): Promise<void> => {
     const state = await readState(target)
     if (!state) throw notFound(target)
-    const turn = turnOf(state)
-    if ((turn?.fence ?? 0) >= (session.turn?.fence ?? 0)) session.turn = turn
+    learn(session, state)
   }
 
   const receive = async (target: Target, frame: LiveFrame): Promise<{ gap: boolean }> => {
@@ -135,6 +149,12 @@ export const openLive = (deps: {
     return { gap }
   }
 
+  // What is appended here counts at once: the events come a moment later.
+  const stop = log.onAppended(({ state, ...target }) => {
+    const session = speaking.get(keyOf(target))
+    if (session) learn(session, state)
+  })
+
   const timer = setInterval(() => {
     for (const session of speaking.values()) {
       if (session.parts.size === 0 && Date.now() - session.lastAt > idleMs) session.stop.abort()
@@ -143,14 +163,18 @@ export const openLive = (deps: {
 
   return {
     receive,
-    attach: (target, listener) => {
+    attach: (target, seq, listener) => {
       const key = keyOf(target)
       const listening: Listening = { listener, missed: new Set() }
       let all = listeners.get(key)
       if (!all) listeners.set(key, (all = new Set()))
       all.add(listening)
       const session = speaking.get(key)
-      for (const part of session?.parts.values() ?? []) give(listening, session!, wholeOf(part))
+      if (session && session.parts.size > 0) {
+        for (const part of session.parts.values()) listening.missed.add(missedKey(part))
+        if (session.seq >= seq) giveMissed(listening, session)
+        else session.behind.add({ listening, seq })
+      }
       return () => {
         all.delete(listening)
         if (all.size === 0 && listeners.get(key) === all) listeners.delete(key)
@@ -162,6 +186,7 @@ export const openLive = (deps: {
     },
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
+      stop()
       for (const session of speaking.values()) session.stop.abort()
       speaking.clear()
     },
@@ -174,8 +199,28 @@ type Listening = {
   readonly missed: Set<string>
 }
 
+const missedKey = ({ messageId, partId }: { messageId: string; partId: string }): string =>
+  `${messageId}/${partId}`
+
+/** Gives whole whatever is missed and still being said, as far as there is room. */
+const giveMissed = (listening: Listening, session: Speaking): void => {
+  for (const part of session.parts.values()) {
+    const key = missedKey(part)
+    if (listening.missed.has(key) && listening.listener(wholeOf(part))) listening.missed.delete(key)
+  }
+}
+
+const reach = (session: Speaking, seq: number): void => {
+  session.seq = seq
+  for (const entry of session.behind) {
+    if (entry.seq > seq) continue
+    session.behind.delete(entry)
+    giveMissed(entry.listening, session)
+  }
+}
+
 const give = (listening: Listening, session: Speaking, frame: LiveOut): void => {
-  const key = `${frame.messageId}/${frame.partId}`
+  const key = missedKey(frame)
   if (listening.missed.has(key)) {
     const parts = [...session.parts.values()].filter(
       (part) => part.messageId === frame.messageId && part.partId === frame.partId,
@@ -184,19 +229,27 @@ const give = (listening: Listening, session: Speaking, frame: LiveOut): void => 
   } else if (!listening.listener(frame)) listening.missed.add(key)
 }
 
-const turnOf = ({ turn }: SessionState): RunningTurn =>
-  turn && { turnId: turn.turnId, fence: turn.fence }
+/** A state that was read may be older than what is known: fences only grow. */
+const learn = (session: Speaking, { turn, fence }: SessionState): void => {
+  if (fence < session.fence) return
+  session.fence = fence
+  session.turn = turn && { turnId: turn.turnId, fence: turn.fence }
+}
 
-const turnAfter = (turn: RunningTurn, event: StoredEvent): RunningTurn => {
+/** The same from an event, which may come after a state that has it already. */
+const follow = (session: Speaking, event: StoredEvent): void => {
   switch (event.type) {
     case 'turn.started':
     case 'turn.claimed':
     case 'turn.released':
-      return { turnId: event.data.turnId, fence: event.data.fence }
+      if (event.data.fence <= session.fence) return
+      session.fence = event.data.fence
+      session.turn = { turnId: event.data.turnId, fence: event.data.fence }
+      return
     case 'turn.ended':
-      return undefined
+      if (session.turn?.turnId === event.data.turnId) session.turn = undefined
+      return
     default:
-      return turn
   }
 }
 

@@ -8,6 +8,7 @@ import { readSessions } from './load-session.ts'
 import { bytesOf, shareOf, type DecidedCommand, type Pending, type Share } from './pending.ts'
 import { createLane } from '../lane.ts'
 import { createSessionQueues, type SessionQueue } from './session-queues.ts'
+import type { SessionState } from './session-state.ts'
 import { absentSession, type Decidable } from './rules/decidable.ts'
 import { decide, type Decision } from './rules/decide.ts'
 
@@ -33,7 +34,12 @@ export const groupCommitDefaults: GroupCommitSettings = {
   cachedSessions: 20_000,
 }
 
-export type Appended = Target & { readonly sid: number; readonly headSeq: number }
+export type Appended = Target & {
+  readonly sid: number
+  readonly headSeq: number
+  /** The session's state after it. */
+  readonly state: SessionState
+}
 
 export type GroupCommit = {
   execute(command: Command): Promise<Outcome>
@@ -295,7 +301,12 @@ export const createGroupCommit = (deps: {
         })
         queues.keep(queue, session, epoch)
         if (outcome.added > 0 && !outcome.replayed && session) {
-          deps.appended({ ...queue.target, sid: session.sid, headSeq: session.head })
+          deps.appended({
+            ...queue.target,
+            sid: session.sid,
+            headSeq: session.head,
+            state: session.state,
+          })
         }
         pending.resolve(outcome)
       } catch (error) {
@@ -311,7 +322,8 @@ export const createGroupCommit = (deps: {
     const queue = queues.of(share.target)
     queues.keep(queue, session, epoch)
     queue.lost = 0
-    deps.appended({ ...share.target, sid: session.sid, headSeq: session.head })
+    const { sid, head: headSeq, state } = session
+    deps.appended({ ...share.target, sid, headSeq, state })
     for (const { pending, decision } of share.commands) pending.resolve(decision.outcome)
   }
 

@@ -1,19 +1,37 @@
-import { transcriptVersion } from '../../projections/transcript/rows.ts'
+import { transcriptFold } from '../../projections/transcript/rows.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { chunkEvents, foldTail } from '../reads/fold-tail.ts'
-import { readProgress } from '../reads/transcript-rows.ts'
+import { transcriptGeneration } from '../reads/generation.ts'
+import {
+  progressRow,
+  readProgress,
+  type ProgressRow,
+  type StoredProgress,
+} from '../reads/transcript-rows.ts'
 import { writeTranscript } from './write-transcript.ts'
 
 /** What a fold that failed is tried again after. */
-export const build = `transcript ${transcriptVersion}`
+export const build = `transcript ${transcriptFold}`
 
 export type Projected = {
   readonly seq: number
   /** Nothing more to write, for now. */
   readonly done: boolean
   readonly stalled?: { readonly seq: number; readonly code: string }
+}
+
+export type Projecting = {
+  /** The generation to write into; else the one that this build reads. */
+  readonly generation?: number
+  /** Where to stop, if the log goes on. */
+  readonly throughSeq?: number
+  /** Runs in the transaction that writes the chunk. */
+  readonly alongside?: (
+    connection: Connection,
+    chunk: Projected & { readonly events: number },
+  ) => Promise<void>
 }
 
 /** Tries that came to no end, as when a fold takes its process down, before a session is left alone. */
@@ -23,34 +41,34 @@ const mostTries = 20
  * Writes one chunk of a session's transcript: at most `chunkEvents` events, in one transaction with
  * the progress row, whose seq is compared and set. Who loses the compare has nothing to do: another
  * server wrote the same rows. A session whose fold failed is left alone until the build changes; a
- * try is counted before it is made, so that one which ends the process counts too.
+ * try is counted before it is made, so that one which ends the process counts too. Nothing is
+ * written into a generation that is being removed.
  */
-export const projectTranscript = async (pool: Pool, sid: number): Promise<Projected> => {
-  const stalled = await pool.use((connection) => countTry(connection, sid))
-  if (stalled) return stalled
+export const projectTranscript = async (
+  pool: Pool,
+  sid: number,
+  projecting: Projecting = {},
+): Promise<Projected> => {
+  const tried = await pool.use((connection) => countTry(connection, sid, projecting.generation))
+  if (tried.leave) return leftAlone(tried.kept)
+  const { generation } = tried
   return runTransaction(pool, {}, async (connection) => {
-    const [mine] = await connection.query(
-      `select seq from stemma.transcript_progress
-         where version = $1 and sid = $2 for update skip locked`,
-      [transcriptVersion, sid],
-    )
-    const kept = await readProgress(connection, sid)
-    if (!mine) return { seq: kept.seq, done: true }
-    const [session] = await connection.query<{ head: number }>(
-      'select head from stemma.session where sid = $1',
-      [sid],
-    )
-    const head = session?.head ?? 0
-    const through = Math.min(head, kept.seq + chunkEvents)
-    const tail = await foldTail(connection, sid, kept, through)
-    await writeTranscript(connection, sid, tail.view)
+    const [mine] = await connection.query<StoredProgress & { head: number }>(lockSql, [
+      generation,
+      sid,
+    ])
+    if (!mine) return leftAlone(await readProgress(connection, sid, generation))
+    const kept = progressRow(mine)
+    const head = Math.min(mine.head, projecting.throughSeq ?? Infinity)
+    const tail = await foldTail(connection, sid, kept, Math.min(head, kept.seq + chunkEvents))
+    await writeTranscript(connection, { generation, sid }, tail.view)
     const written = await connection.query(
       `update stemma.transcript_progress
          set seq = $3, state = $4::text::json, stalled_seq = $5, stalled_code = $6,
            tries = case when $5::bigint is null then 0 else tries end
          where version = $1 and sid = $2 and seq = $7 returning seq`,
       [
-        transcriptVersion,
+        generation,
         sid,
         tail.seq,
         JSON.stringify(tail.view.progress),
@@ -60,34 +78,64 @@ export const projectTranscript = async (pool: Pool, sid: number): Promise<Projec
       ],
     )
     if (written.length === 0) throw new Error('the progress row moved under its lock')
-    return {
+    const projected: Projected = {
       seq: tail.seq,
       done: tail.stalled !== undefined || tail.seq >= head,
       ...(tail.stalled && { stalled: tail.stalled }),
     }
+    await projecting.alongside?.(connection, { ...projected, events: tail.events })
+    return projected
   })
 }
 
-/** Counts a try of this build. Gives where the session is stalled, if it is not to be tried. */
-const countTry = async (connection: Connection, sid: number): Promise<Projected | undefined> => {
-  const [counted] = await connection.query<{ seq: number; tries: number }>(
-    `insert into stemma.transcript_progress as p (version, sid, seq, state, tries, tried_build)
-       values ($1, $2, 0, '{}', 1, $3)
-     on conflict (version, sid) do update
-       set tries = case when p.tried_build = $3 then p.tries + 1 else 1 end, tried_build = $3,
-         stalled_seq = null, stalled_code = null
-       where p.stalled_seq is null or p.tried_build is distinct from $3
-     returning seq, tries`,
-    [transcriptVersion, sid, build],
+// What is lost with the database's last moments is computed again: a commit need not wait for the disk.
+const unhurried = `set_config('synchronous_commit', 'off', true)`
+
+const lockSql = `select p.version as generation, p.seq, p.state::text as state, p.stalled_seq,
+    p.stalled_code, coalesce(s.head, 0) as head, ${unhurried}
+  from stemma.transcript_progress p left join stemma.session s on s.sid = p.sid
+  where p.version = $1 and p.sid = $2 for update of p skip locked`
+
+const leftAlone = ({ seq, stalled }: ProgressRow): Projected => ({
+  seq,
+  done: true,
+  ...(stalled && { stalled }),
+})
+
+type Tried =
+  | { readonly leave: false; readonly generation: number }
+  | { readonly leave: true; readonly kept: ProgressRow }
+
+/** Counts a try of this build, and says where it is to be made, or that the session is left alone. */
+const countTry = async (
+  connection: Connection,
+  sid: number,
+  generation: number | undefined,
+): Promise<Tried> => {
+  const [counted] = await connection.query<{ version: number; seq: number; tries: number }>(
+    generation === undefined ? countOwnSql : countSql,
+    [sid, build, ...(generation === undefined ? [] : [generation])],
   )
-  if (counted && counted.tries <= mostTries) return undefined
+  if (counted && counted.tries <= mostTries) return { leave: false, generation: counted.version }
   if (counted) {
     await connection.query(
       `update stemma.transcript_progress set stalled_seq = seq + 1, stalled_code = 'crashed'
          where version = $1 and sid = $2 and seq = $3`,
-      [transcriptVersion, sid, counted.seq],
+      [counted.version, sid, counted.seq],
     )
   }
-  const kept = await readProgress(connection, sid)
-  return { seq: kept.seq, done: true, ...(kept.stalled && { stalled: kept.stalled }) }
+  return { leave: true, kept: await readProgress(connection, sid, counted?.version ?? generation) }
 }
+
+const countInto = (generation: string): string =>
+  `insert into stemma.transcript_progress as p (version, sid, seq, state, tries, tried_build)
+     select g.version, $1::bigint, 0, '{}'::json, 1, $2::text from stemma.projection_generation g
+       where g.name = 'transcript' and g.version = ${generation}
+         and g.state in ('filling', 'whole')
+   on conflict (version, sid) do update
+     set tries = case when p.tried_build = $2 then p.tries + 1 else 1 end, tried_build = $2,
+       stalled_seq = null, stalled_code = null
+     where p.stalled_seq is null or p.tried_build is distinct from $2
+   returning version, seq, tries, ${unhurried}`
+const countOwnSql = countInto(transcriptGeneration)
+const countSql = countInto('$3::int')

@@ -36,7 +36,7 @@ const play = async (pool: Pool, sessionId: string, seed: number, turns: number):
 const statements: readonly RegExp[] = [
   /^begin/,
   /insert into stemma\.transcript_progress/,
-  /for update skip locked/,
+  /for update of p skip locked/,
   /from stemma\.event/,
   /insert into stemma\.transcript_message/,
   /insert into stemma\.transcript_part/,

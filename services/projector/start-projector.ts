@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { transcriptVersion } from '../../projections/transcript/rows.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Log } from '../log/open-log.ts'
+import { transcriptGeneration } from '../reads/generation.ts'
 import { projectSessions } from './project-sessions.ts'
 import { build, projectTranscript } from './project-transcript.ts'
 
@@ -110,12 +110,7 @@ export const startProjector = (deps: {
       if (stopping.signal.aborted) return
       await attempt(async () => {
         const left = await pool.use((connection) =>
-          connection.query<{ sid: number; behind: number }>(sweepSql, [
-            transcriptVersion,
-            after,
-            sweepSize,
-            build,
-          ]),
+          connection.query<{ sid: number; behind: number }>(sweepSql, [after, sweepSize, build]),
         )
         for (const { sid, behind } of left) if (!waiting.has(sid)) note(sid, behind)
         after = left.length < sweepSize ? 0 : left.at(-1)!.sid
@@ -138,8 +133,12 @@ export const startProjector = (deps: {
   }
 }
 
-// Left behind by at least a page of reads, or for good by a server that died.
-const sweepSql = `select s.sid, s.head - coalesce(p.seq, 0) as behind
-  from stemma.session s left join stemma.transcript_progress p on p.version = $1 and p.sid = s.sid
-  where s.sid > $2 and s.head > coalesce(p.seq, 0) and (p.stalled_seq is null or p.tried_build is distinct from $4)
-  order by s.sid limit $3`
+// Left behind by at least a page of reads, or for good by a server that died. Where no generation is
+// of this build's fold, there is nothing to write into.
+const sweepSql = `with own as materialized (select ${transcriptGeneration} as version)
+  select s.sid, s.head - coalesce(p.seq, 0) as behind
+  from own cross join stemma.session s
+    left join stemma.transcript_progress p on p.version = own.version and p.sid = s.sid
+  where own.version > 0 and s.sid > $1 and s.head > coalesce(p.seq, 0)
+    and (p.stalled_seq is null or p.tried_build is distinct from $3)
+  order by s.sid limit $2`

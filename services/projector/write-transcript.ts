@@ -1,22 +1,19 @@
-import {
-  transcriptVersion,
-  type MessageRow,
-  type PartRow,
-} from '../../projections/transcript/rows.ts'
+import type { MessageRow, PartRow } from '../../projections/transcript/rows.ts'
 import type { TranscriptView } from '../../projections/transcript/view.ts'
 import type { Connection } from '../database/connection.ts'
 import { numberList, textList } from '../database/lists.ts'
+import type { Kept } from '../reads/transcript-rows.ts'
 
-/** Writes the rows that a fold has changed. */
+/** Writes the rows that a fold has changed into a generation. */
 export const writeTranscript = async (
   connection: Connection,
-  sid: number,
+  kept: Kept,
   view: TranscriptView,
 ): Promise<void> => {
   const messages = [...view.changedMessages].map((id) => view.messages.get(id)!)
   const parts = [...view.changedParts].map((key) => view.parts.get(key)!)
-  if (messages.length > 0) await connection.query(messagesSql, messageParameters(sid, messages))
-  if (parts.length > 0) await connection.query(partsSql, partParameters(sid, parts))
+  if (messages.length > 0) await connection.query(messagesSql, messageParameters(kept, messages))
+  if (parts.length > 0) await connection.query(partsSql, partParameters(kept, parts))
 }
 
 const messagesSql = `insert into stemma.transcript_message as m
@@ -28,8 +25,8 @@ const messagesSql = `insert into stemma.transcript_message as m
   on conflict (version, sid, message_id) do update
     set place = excluded.place, last_seq = excluded.last_seq, data = excluded.data`
 
-const messageParameters = (sid: number, rows: readonly MessageRow[]): unknown[] => [
-  transcriptVersion,
+const messageParameters = ({ generation, sid }: Kept, rows: readonly MessageRow[]): unknown[] => [
+  generation,
   sid,
   textList(rows.map((row) => row.messageId)),
   numberList(rows.map((row) => row.place)),
@@ -50,8 +47,8 @@ const partsSql = `insert into stemma.transcript_part as p
   on conflict (version, sid, message_id, attempt, part_id) do update
     set end_seq = excluded.end_seq, data = excluded.data`
 
-const partParameters = (sid: number, rows: readonly PartRow[]): unknown[] => [
-  transcriptVersion,
+const partParameters = ({ generation, sid }: Kept, rows: readonly PartRow[]): unknown[] => [
+  generation,
   sid,
   textList(rows.map((row) => row.messageId)),
   numberList(rows.map((row) => row.attempt)),

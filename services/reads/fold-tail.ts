@@ -5,7 +5,7 @@ import { emptyView, type TranscriptView } from '../../projections/transcript/vie
 import type { StoredEvent } from '../../schema/events/envelope.ts'
 import type { Connection } from '../database/connection.ts'
 import { readEvents, storedEvent } from '../log/read-events.ts'
-import { readMessageRows, readPartRows, type ProgressRow } from './transcript-rows.ts'
+import { readMessageRows, readPartRows, type Kept, type ProgressRow } from './transcript-rows.ts'
 
 /** Events that are read and folded at once. */
 export const chunkEvents = 500
@@ -40,7 +40,8 @@ export const foldTail = async (
     })
     if (rows.length === 0) break
     const events = rows.map(storedEvent)
-    await loadTouched(connection, sid, view, events)
+    // Rows are written with their progress: where there is none, there are none.
+    if (from.seq > 0) await loadTouched(connection, { ...from, sid }, view, events)
     for (const event of events) {
       try {
         fold(view, event)
@@ -58,7 +59,7 @@ export const foldTail = async (
 /** Loads the rows that the events may change and that the view does not have. */
 export const loadTouched = async (
   connection: Connection,
-  sid: number,
+  kept: Kept,
   view: TranscriptView,
   events: readonly StoredEvent[],
 ): Promise<void> => {
@@ -70,10 +71,10 @@ export const loadTouched = async (
     for (const id of touched.messageIds) if (!view.messages.has(id)) messageIds.add(id)
     for (const part of touched.parts) parts.set(partKey(part.messageId, 0, part.partId), part)
   }
-  for (const row of await readMessageRows(connection, sid, [...messageIds])) {
+  for (const row of await readMessageRows(connection, kept, [...messageIds])) {
     view.messages.set(row.messageId, row)
   }
-  for (const row of await readPartRows(connection, sid, [...parts.values()])) {
+  for (const row of await readPartRows(connection, kept, [...parts.values()])) {
     const key = partKey(row.messageId, row.attempt, row.partId)
     if (!view.parts.has(key)) view.parts.set(key, row)
   }

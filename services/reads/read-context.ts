@@ -1,5 +1,5 @@
 import { toContext, type Context } from '../../projections/context/to-context.ts'
-import { transcriptVersion, type MessageRow } from '../../projections/transcript/rows.ts'
+import type { MessageRow } from '../../projections/transcript/rows.ts'
 import { isShown } from '../../projections/transcript/shown-places.ts'
 import type { Message } from '../../projections/transcript/to-message.ts'
 import type { Connection } from '../database/connection.ts'
@@ -46,7 +46,7 @@ const lastSummary = async (
   const kept = await connection.query<StoredMessage>(
     `select ${messageColumns} from stemma.transcript_message
        where version = $1 and sid = $2 and type = 'compaction' and place is not null`,
-    [transcriptVersion, source.session.sid],
+    [source.kept.generation, source.kept.sid],
   )
   const rows = new Map(kept.map((row) => [row.message_id, messageRow(row)]))
   for (const row of source.tail.view.messages.values()) rows.set(row.messageId, row)
@@ -65,7 +65,7 @@ const keptFrom = async (
 ): Promise<number> => {
   const messageId = summary.data.keepFromMessageId
   if (messageId === undefined) return summary.place! + 1
-  const [stored] = await readMessageRows(connection, source.session.sid, [messageId])
+  const [stored] = await readMessageRows(connection, source.kept, [messageId])
   const row = source.tail.view.messages.get(messageId) ?? stored
   return row?.place ?? summary.place! + 1
 }

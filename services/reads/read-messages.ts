@@ -1,9 +1,5 @@
-import {
-  partKey,
-  transcriptVersion,
-  type MessageRow,
-  type PartRow,
-} from '../../projections/transcript/rows.ts'
+import { carriedOf, type Carried, type RowWithParts } from '../../projections/transcript/carried.ts'
+import { partKey, type MessageRow, type PartRow } from '../../projections/transcript/rows.ts'
 import {
   isShown,
   shownPlaces,
@@ -17,12 +13,14 @@ import type { Target } from '../log/command.ts'
 import type { SessionRow } from '../log/load-session.ts'
 import { foldTail, type Tail } from './fold-tail.ts'
 import { inSnapshot } from './in-snapshot.ts'
+import { readWaitingPrompts } from './read-waiting-prompts.ts'
 import { refoldAt } from './refold-at.ts'
 import {
   messageColumns,
   messageRow,
   readPartsOf,
   readProgress,
+  type Kept,
   type StoredMessage,
 } from './transcript-rows.ts'
 
@@ -44,6 +42,8 @@ export type MessagesPage = {
   readonly first: number | undefined
   readonly asOfSeq: number
   readonly stalled?: { readonly seq: number; readonly code: string }
+  /** For a reader's fold to go on from; only of the log's head. */
+  readonly fold?: Carried
 }
 
 /** A page of the transcript, never older than the log was when the read began. */
@@ -58,13 +58,29 @@ export const readMessages = async (
     if (source.tail.events > longTail) onLongTail?.(session.sid)
     const rows = await pageRows(connection, source, query)
     const page = rows.slice(0, query.limit)
-    const data = await withParts(connection, source, page, query.includeHidden ?? false)
+    const more = rows.length > query.limit
+    const includeHidden = query.includeHidden ?? false
+    const loaded = await loadParts(connection, source, page)
+    const reachesEnd = query.order === 'asc' ? !more : query.after === undefined
     return {
-      data,
-      next: rows.length > query.limit ? page.at(-1)!.place! : undefined,
+      data: loaded.map((message) => given(source, message, includeHidden)),
+      next: more ? page.at(-1)!.place! : undefined,
       first: page[0]?.place ?? undefined,
       asOfSeq: source.asOfSeq,
       ...(source.tail.stalled && { stalled: source.tail.stalled }),
+      // What was open at an earlier seq is not kept.
+      ...(source.asOfSeq === session.headSeq && {
+        fold: carriedOf(
+          loaded,
+          includeHidden,
+          reachesEnd
+            ? {
+                progress: source.tail.view.progress,
+                waiting: await readWaitingPrompts(connection, source),
+              }
+            : undefined,
+        ),
+      }),
     }
   })
 
@@ -85,7 +101,7 @@ export const readMessage = async (
       : await connection.query<StoredMessage>(
           `select ${messageColumns} from stemma.transcript_message
              where version = $1 and sid = $2 and message_id = $3`,
-          [transcriptVersion, session.sid, messageId],
+          [source.kept.generation, session.sid, messageId],
         )
     const row = kept ?? (stored && messageRow(stored))
     if (!row || row.place === null) {
@@ -99,7 +115,7 @@ export const readMessage = async (
 export type Transcript = {
   readonly session: SessionRow
   readonly tail: Tail
-  readonly keptSeq: number
+  readonly kept: Kept & { readonly seq: number }
   readonly asOfSeq: number
   readonly shown: ShownPlaces
 }
@@ -119,7 +135,7 @@ export const openTranscript = async (
   const tail = await foldTail(connection, session.sid, kept, through)
   const asOfSeq = Math.min(through, Math.max(tail.seq, kept.seq))
   const shown = shownPlaces(tail.view.progress, session.sessionId, asOfSeq)
-  return { session, tail, keptSeq: kept.seq, asOfSeq, shown }
+  return { session, tail, kept: { ...kept, sid: session.sid }, asOfSeq, shown }
 }
 
 /** The page's rows and one more, if there is one. */
@@ -128,24 +144,24 @@ export const pageRows = async (
   source: Transcript,
   query: MessagesQuery,
 ): Promise<MessageRow[]> => {
-  const { tail, session, asOfSeq, shown, keptSeq } = source
+  const { tail, kept, asOfSeq, shown } = source
   const ascending = query.order === 'asc'
   const behind = query.after ?? (ascending ? 0 : Number.MAX_SAFE_INTEGER)
   const inOrder = (place: number): boolean => (ascending ? place > behind : place < behind)
   const wanted = query.limit + 1
   // What the tail placed stands above all that is kept.
   const added = [...tail.view.messages.values()]
-    .filter((row) => row.place !== null && row.place > keptSeq && inOrder(row.place))
+    .filter((row) => row.place !== null && row.place > kept.seq && inOrder(row.place))
     .filter((row) => query.includeHidden || isShown(shown, row))
     .toSorted((a, b) => (ascending ? a.place! - b.place! : b.place! - a.place!))
   const ranges = query.includeHidden ? [{ from: 0, through: asOfSeq }] : shown.ranges
-  const kept = async (limit: number): Promise<MessageRow[]> => {
+  const below = async (limit: number): Promise<MessageRow[]> => {
     const rows = await connection.query<StoredMessage>(ascending ? ascendingSql : descendingSql, [
-      transcriptVersion,
-      session.sid,
+      kept.generation,
+      kept.sid,
       behind,
       limit,
-      Math.min(keptSeq, asOfSeq),
+      Math.min(kept.seq, asOfSeq),
       `{${ranges.map(({ from }) => from).join(',')}}`,
       `{${ranges.map(({ through }) => through).join(',')}}`,
       query.includeHidden ? '' : [...shown.except].join(' '),
@@ -153,8 +169,8 @@ export const pageRows = async (
     return rows.map(messageRow).map((row) => tail.view.messages.get(row.messageId) ?? row)
   }
   const rows = ascending
-    ? [...(await kept(wanted)), ...added]
-    : [...added, ...(added.length < wanted ? await kept(wanted - added.length) : [])]
+    ? [...(await below(wanted)), ...added]
+    : [...added, ...(added.length < wanted ? await below(wanted - added.length) : [])]
   return rows.slice(0, wanted)
 }
 
@@ -173,7 +189,23 @@ export const withParts = async (
   rows: readonly MessageRow[],
   includeHidden: boolean,
 ): Promise<Message[]> => {
-  const { session, tail, asOfSeq, shown } = source
+  const loaded = await loadParts(connection, source, rows)
+  return loaded.map((message) => given(source, message, includeHidden))
+}
+
+const given = (
+  { session, shown }: Transcript,
+  { row, parts }: RowWithParts,
+  includeHidden: boolean,
+): Message =>
+  toMessage(session.sessionId, row, parts, { includeHidden, hidden: !isShown(shown, row) })
+
+const loadParts = async (
+  connection: Connection,
+  source: Transcript,
+  rows: readonly MessageRow[],
+): Promise<RowWithParts[]> => {
+  const { session, tail, asOfSeq } = source
   const later = rows.filter((row) => row.lastSeq > asOfSeq)
   const refolded =
     later.length > 0 ? await refoldAt(connection, session.sid, later, asOfSeq) : undefined
@@ -186,20 +218,13 @@ export const withParts = async (
   }
   const wanted = new Set(ids)
   const changed = tail.view.parts
-  for (const part of await readPartsOf(connection, session.sid, ids)) {
+  for (const part of await readPartsOf(connection, source.kept, ids)) {
     if (!changed.has(partKey(part.messageId, part.attempt, part.partId))) add(part)
   }
   for (const part of changed.values()) if (wanted.has(part.messageId)) add(part)
   for (const part of refolded?.parts.values() ?? []) add(part)
   return rows.flatMap((row) => {
     const current = row.lastSeq > asOfSeq ? refolded?.messages.get(row.messageId) : row
-    if (!current) return []
-    const hidden = !isShown(shown, current)
-    return [
-      toMessage(session.sessionId, current, parts.get(row.messageId) ?? [], {
-        includeHidden,
-        hidden,
-      }),
-    ]
+    return current ? [{ row: current, parts: parts.get(row.messageId) ?? [] }] : []
   })
 }

@@ -1,34 +1,59 @@
-import {
-  transcriptVersion,
-  type MessageData,
-  type MessageRow,
-  type MessageType,
-  type PartData,
-  type PartRow,
-  type TranscriptProgress,
+import type {
+  MessageData,
+  MessageRow,
+  MessageType,
+  PartData,
+  PartRow,
+  TranscriptProgress,
 } from '../../projections/transcript/rows.ts'
 import type { Connection } from '../database/connection.ts'
+import { transcriptGeneration } from './generation.ts'
 
-/** How far a session's transcript is kept, and what its fold remembers. */
+/** How far a session's transcript is kept in a generation, and what its fold remembers. */
 export type ProgressRow = {
+  readonly generation: number
   readonly seq: number
   readonly progress: TranscriptProgress
   readonly stalled?: { readonly seq: number; readonly code: string }
 }
 
-export const readProgress = async (connection: Connection, sid: number): Promise<ProgressRow> => {
-  const [row] = await connection.query<{
-    seq: number
-    state: string
-    stalled_seq: number | null
-    stalled_code: string | null
-  }>(
-    `select seq, state::text as state, stalled_seq, stalled_code
-       from stemma.transcript_progress where version = $1 and sid = $2`,
-    [transcriptVersion, sid],
+/** Of the generation that is given, or else of the one that this build reads. */
+export const readProgress = async (
+  connection: Connection,
+  sid: number,
+  generation?: number,
+): Promise<ProgressRow> => {
+  const [row] = await connection.query<StoredProgress>(
+    generation === undefined ? ownProgressSql : progressSql,
+    generation === undefined ? [sid] : [sid, generation],
   )
-  if (!row) return { seq: 0, progress: {} }
+  return progressRow(row!)
+}
+
+/** Null where the session has no row. */
+export type StoredProgress = {
+  generation: number
+  seq: number | null
+  state: string | null
+  stalled_seq: number | null
+  stalled_code: string | null
+}
+
+const progressColumns = `select g.version as generation, p.seq, p.state::text as state,
+  p.stalled_seq, p.stalled_code`
+const progressJoin =
+  'left join stemma.transcript_progress p on p.version = g.version and p.sid = $1'
+// Materialized: where a scalar is used twice, it would be looked up twice.
+const ownProgressSql = `with g as materialized (select ${transcriptGeneration} as version)
+  ${progressColumns} from g ${progressJoin}`
+const progressSql = `${progressColumns} from (select $2::int as version) g ${progressJoin}`
+
+export const progressRow = (row: StoredProgress): ProgressRow => {
+  if (row.seq === null || row.state === null) {
+    return { generation: row.generation, seq: 0, progress: {} }
+  }
   return {
+    generation: row.generation,
     seq: row.seq,
     progress: JSON.parse(row.state) as TranscriptProgress,
     ...(row.stalled_seq !== null && {
@@ -36,6 +61,9 @@ export const readProgress = async (connection: Connection, sid: number): Promise
     }),
   }
 }
+
+/** Whose rows: a session's in a generation. */
+export type Kept = { readonly generation: number; readonly sid: number }
 
 export type StoredMessage = {
   message_id: string
@@ -60,14 +88,14 @@ export const messageRow = (row: StoredMessage): MessageRow => ({
 /** Ids hold no blank, so a list of them travels joined by one. */
 export const readMessageRows = async (
   connection: Connection,
-  sid: number,
+  { generation, sid }: Kept,
   messageIds: readonly string[],
 ): Promise<MessageRow[]> => {
   if (messageIds.length === 0) return []
   const rows = await connection.query<StoredMessage>(
     `select ${messageColumns} from stemma.transcript_message
        where version = $1 and sid = $2 and message_id = any (string_to_array($3, ' '))`,
-    [transcriptVersion, sid, messageIds.join(' ')],
+    [generation, sid, messageIds.join(' ')],
   )
   return rows.map(messageRow)
 }
@@ -100,14 +128,14 @@ const partRow = (row: StoredPart): PartRow => ({
 /** All parts of some messages. */
 export const readPartsOf = async (
   connection: Connection,
-  sid: number,
+  { generation, sid }: Kept,
   messageIds: readonly string[],
 ): Promise<PartRow[]> => {
   if (messageIds.length === 0) return []
   const rows = await connection.query<StoredPart>(
     `select ${partColumns} from stemma.transcript_part p
        where version = $1 and sid = $2 and message_id = any (string_to_array($3, ' '))`,
-    [transcriptVersion, sid, messageIds.join(' ')],
+    [generation, sid, messageIds.join(' ')],
   )
   return rows.map(partRow)
 }
@@ -115,7 +143,7 @@ export const readPartsOf = async (
 /** Some parts, each in every attempt that has it. */
 export const readPartRows = async (
   connection: Connection,
-  sid: number,
+  { generation, sid }: Kept,
   parts: readonly { readonly messageId: string; readonly partId: string }[],
 ): Promise<PartRow[]> => {
   if (parts.length === 0) return []
@@ -125,7 +153,7 @@ export const readPartRows = async (
        join stemma.transcript_part p on p.version = $1 and p.sid = $2
          and p.message_id = u.message_id and p.part_id = u.part_id`,
     [
-      transcriptVersion,
+      generation,
       sid,
       parts.map((part) => part.messageId).join(' '),
       parts.map((part) => part.partId).join(' '),

@@ -5,6 +5,17 @@ const events = '/v1/sessions/ses_1/events'
 
 /** Requests that are wrong in a way of their own route. */
 export const particular: readonly Bad[] = [
+  { method: 'GET', url: '/v1/projections?a=1', status: 400, code: 'invalid_query' },
+  { method: 'PUT', url: '/v1/projections', status: 405, code: 'method_not_allowed' },
+  // Without a token nobody is an admin.
+  {
+    method: 'POST',
+    url: '/v1/projections/transcript/rebuilds',
+    body: { a: 1 },
+    status: 403,
+    code: 'forbidden',
+  },
+  { method: 'GET', url: '/v1/projections/transcript/rebuilds/1', status: 403, code: 'forbidden' },
   {
     method: 'POST',
     url: '/v1/sessions',

@@ -11,10 +11,10 @@ export const openStreams = (deps: {
   readonly log: Log
   readonly report: (problem: unknown) => void
 }): AsyncDisposable & { readonly feeds: Feeds; readonly live: Live } => {
-  const { pool, report } = deps
+  const { pool, log, report } = deps
   const bus = openPostgresBus(deps)
   const feeds = openFeeds({ ...deps, bus })
-  const live = openLive({ pool, feeds, report })
+  const live = openLive({ pool, log, feeds, report })
   return {
     feeds,
     live,

@@ -149,6 +149,9 @@ t.test(
       'POST /v1/sessions/{sessionId}/inputs': { text: 'x' },
       'PATCH /v1/sessions/{sessionId}/inputs/{messageId}': { delivery: 'steer' },
       'POST /v1/sessions/{sessionId}/turns': { ownerId: 'o' },
+      'POST /v1/sessions/{sessionId}/live': {
+        frames: [{ messageId: 'm', partId: 'p', kind: 'text', offset: 0, delta: 'x' }],
+      },
     }
     const routes = (await routesOf(api)).filter(({ path }) => path.includes('{sessionId}'))
     t.ok(routes.length > 15)

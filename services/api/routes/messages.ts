@@ -66,6 +66,7 @@ export const addMessageRoutes = (app: App, { pool, settings, onLongTail }: Route
         },
         asOfSeq: page.asOfSeq,
         ...(page.stalled && { stalled: page.stalled }),
+        ...(page.fold && { fold: page.fold }),
       }
     },
   )

@@ -6,7 +6,6 @@ import type { App } from '../type-provider.ts'
 
 /** Adds the route of the WebSocket; its plugin must be there (socket/add-sockets.ts). */
 export const addStreamRoute = (app: App, deps: RouteDeps): void => {
-  let open = 0
   app.route({
     method: 'GET',
     url: '/v1/stream',
@@ -21,8 +20,8 @@ export const addStreamRoute = (app: App, deps: RouteDeps): void => {
     },
     preValidation: async (request) => {
       if (!request.ws) return
-      if (open >= deps.settings.maxSockets) {
-        throw new Refusal('overloaded', `${open} sockets are open on this server`)
+      if (deps.outlets.size >= deps.settings.maxSockets) {
+        throw new Refusal('overloaded', `${deps.outlets.size} streams are open on this server`)
       }
       const offered = request.headers['sec-websocket-protocol']?.split(',') ?? []
       if (offered.length > 0 && !offered.some((name) => name.trim() === 'stemma.v1')) {
@@ -30,8 +29,6 @@ export const addStreamRoute = (app: App, deps: RouteDeps): void => {
       }
     },
     wsHandler: (socket, request) => {
-      open += 1
-      socket.on('close', () => (open -= 1))
       serveSocket(deps, socket, principalOf(request))
     },
   })

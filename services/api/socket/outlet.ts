@@ -5,7 +5,6 @@ import { createLane } from '../../lane.ts'
 const mostUnsent = 1024 * 1024
 /** Pages that are held for one reader at once. */
 const pagesAtOnce = 4
-const drainMs = 60_000
 
 /** The way out to one reader: knows what has not been sent yet. */
 export type Outlet = Disposable & {
@@ -18,8 +17,12 @@ export type Outlet = Disposable & {
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-/** `onStalled`: the reader has taken nothing for a minute, with a full outlet. */
-export const openOutlet = (socket: WebSocket, onStalled: () => void): Outlet => {
+/** `onStalled`: the reader has taken nothing for `drainMs`, with a full outlet. */
+export const openOutlet = (
+  socket: Pick<WebSocket, 'send'>,
+  drainMs: number,
+  onStalled: () => void,
+): Outlet => {
   const lane = createLane(pagesAtOnce)
   const waiting: (() => void)[] = []
   let unsent = 0

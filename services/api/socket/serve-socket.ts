@@ -28,7 +28,10 @@ export const closeCodes = { goingAway: 1001, wrongData: 1003, notDrained: 4408 }
  */
 export const serveSocket = (deps: RouteDeps, socket: WebSocket, principal: Principal): void => {
   const { tenant, scopes } = principal
-  const outlet = openOutlet(socket, () => close(closeCodes.notDrained, 'not drained'))
+  const outlet = openOutlet(socket, deps.settings.drainTimeoutMs, () =>
+    close(closeCodes.notDrained, 'not drained'),
+  )
+  deps.outlets.add(outlet)
   let appends = 0
   let heardAt = Date.now()
   let fencedSaid = ''
@@ -159,5 +162,6 @@ export const serveSocket = (deps: RouteDeps, socket: WebSocket, principal: Princ
     deps.stopping.removeEventListener('abort', leave)
     subscriptions[Symbol.dispose]()
     outlet[Symbol.dispose]()
+    deps.outlets.delete(outlet)
   })
 }

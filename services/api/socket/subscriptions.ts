@@ -74,7 +74,7 @@ export const openSubscriptions = (
         if ('seq' in at) subscription.place = { afterSeq: at.seq }
         outlet.send(`{"sub":${name},"caughtUp":${JSON.stringify(at)}}`)
         if (frame.live === false || signal.aborted) return
-        const detach = deps.live.attach(target, (live) => {
+        const detach = deps.live.attach(target, 'seq' in at ? at.seq : 0, (live) => {
           if (!outlet.hasRoom()) return false
           outlet.send(`{"sub":${name},"live":${JSON.stringify(live)}}`)
           return true

@@ -18,18 +18,20 @@ export const wantsSse = ({ headers }: Request): boolean =>
 
 /** Follows one session. Refusals that can be made are made before the stream begins. */
 export const sessionBySse = async (
-  { pool, feeds, live, stopping }: RouteDeps,
+  deps: RouteDeps,
   request: Request,
   reply: Reply,
   target: Target,
   query: { readonly afterSeq?: number; readonly log?: string },
 ): Promise<void> => {
+  const { pool, feeds, live } = deps
   const afterSeq = lastSeqOf(request) ?? query.afterSeq ?? 0
   await inSnapshot(pool, target, async () => {})
+  checkRoom(deps)
   reply.hijack()
-  await serveSse(reply.raw, headersOf(reply), stopping, async (sink, signal) => {
-    sink.caughtUpAt(() => {
-      const detach = live.attach(target, sink.live)
+  await serveSse(reply.raw, headersOf(reply), deps, async (sink, signal) => {
+    sink.caughtUpAt((at) => {
+      const detach = live.attach(target, 'seq' in at ? at.seq : 0, sink.live)
       signal.addEventListener('abort', detach)
     })
     await followSession(
@@ -44,7 +46,7 @@ export const sessionBySse = async (
 
 /** Follows all sessions of a tenant. */
 export const allBySse = async (
-  { pool, log, stopping }: RouteDeps,
+  deps: RouteDeps,
   request: Request,
   reply: Reply,
   query: {
@@ -53,13 +55,15 @@ export const allBySse = async (
     readonly types?: readonly string[]
   },
 ): Promise<void> => {
+  const { pool, log } = deps
   const { tenant, types } = query
   const of = await incarnationOf(pool)
   const cursors = allCursors(tenant, types)
   const after = lastEventId(request) ?? query.after
   const place = after === undefined ? { log: of, position: 0 } : cursors.decode(after)
+  checkRoom(deps)
   reply.hijack()
-  await serveSse(reply.raw, headersOf(reply), stopping, async (sink, signal) => {
+  await serveSse(reply.raw, headersOf(reply), deps, async (sink, signal) => {
     if (place.log !== of) return sink.reset({ reason: 'other_log', oldestSeq: 1 })
     const cursorOf = (position: number): string => cursors.encode(of, position)
     await followAll(
@@ -69,6 +73,11 @@ export const allBySse = async (
       signal,
     )
   })
+}
+
+const checkRoom = ({ outlets, settings }: RouteDeps): void => {
+  if (outlets.size < settings.maxSockets) return
+  throw new Refusal('overloaded', `${outlets.size} streams are open on this server`)
 }
 
 const lastEventId = ({ headers }: Request): string | undefined => {

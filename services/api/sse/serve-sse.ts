@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
+import type { RouteDeps } from '../deps.ts'
 import { createLane } from '../../lane.ts'
 import type { CaughtUp, Sink } from '../../streams/sink.ts'
 
 const keepAliveMs = 15_000
 /** Above this the server stops reading for who does not read. */
 const mostUnsent = 1024 * 1024
-const drainMs = 60_000
 
 export type SseSink = Sink & {
   readonly live: (frame: unknown) => boolean
@@ -19,7 +19,7 @@ export type SseSink = Sink & {
 export const serveSse = async (
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
-  stopping: AbortSignal,
+  { stopping, outlets, settings }: Pick<RouteDeps, 'stopping' | 'outlets' | 'settings'>,
   follow: (sink: SseSink, signal: AbortSignal) => Promise<void>,
 ): Promise<void> => {
   const stop = new AbortController()
@@ -28,6 +28,8 @@ export const serveSse = async (
     ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
+    // The end of the stream is the end of the connection: an idle one would hold up a server that stops.
+    connection: 'close',
     // Proxies that hold replies back let this one through.
     'x-accel-buffering': 'no',
   })
@@ -36,17 +38,24 @@ export const serveSse = async (
   response.on('close', end)
   stopping.addEventListener('abort', end)
   const keepAlive = setInterval(() => response.write(': still here\n\n'), keepAliveMs)
+  const outlet = {
+    get unsent() {
+      return response.writableLength
+    },
+  }
+  outlets.add(outlet)
   try {
-    await follow(sinkOf(response, stop), stop.signal)
+    await follow(sinkOf(response, stop, settings.drainTimeoutMs), stop.signal)
   } finally {
     clearInterval(keepAlive)
+    outlets.delete(outlet)
     stopping.removeEventListener('abort', end)
     stop.abort()
     response.end()
   }
 }
 
-const sinkOf = (response: ServerResponse, stop: AbortController): SseSink => {
+const sinkOf = (response: ServerResponse, stop: AbortController, drainMs: number): SseSink => {
   const lane = createLane(1)
   let onCaughtUp: ((at: CaughtUp) => void) | undefined
   const write = (event: string, data: string, id?: string): void => {
@@ -57,7 +66,7 @@ const sinkOf = (response: ServerResponse, stop: AbortController): SseSink => {
   return {
     turn: (work) =>
       lane(async () => {
-        await drained(response, stop)
+        await drained(response, stop, drainMs)
         return work()
       }),
     event: (envelope, { seq, cursor }) => write('event', envelope, cursor ?? String(seq)),
@@ -76,8 +85,12 @@ const sinkOf = (response: ServerResponse, stop: AbortController): SseSink => {
   }
 }
 
-/** Resolves when there is room. A reader that takes nothing for a minute is cut off. */
-const drained = async (response: ServerResponse, stop: AbortController): Promise<void> => {
+/** Resolves when there is room. A reader that takes nothing for `drainMs` is cut off. */
+const drained = async (
+  response: ServerResponse,
+  stop: AbortController,
+  drainMs: number,
+): Promise<void> => {
   let last = response.writableLength
   let since = Date.now()
   while (response.writableLength >= mostUnsent && !stop.signal.aborted) {

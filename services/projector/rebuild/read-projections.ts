@@ -1,0 +1,28 @@
+import type { Projection } from '../../../schema/http/projections.ts'
+import type { Pool } from '../../database/pool.ts'
+
+/** Every projection with its generations, oldest first. */
+export const readProjections = async (pool: Pool): Promise<Projection[]> => {
+  const rows = await pool.use((connection) =>
+    connection.query<Row>(
+      `select l.name, l.live_version as live, g.version as generation, g.fold, g.state
+         from stemma.projection l join stemma.projection_generation g using (name)
+         order by l.name, g.version`,
+      [],
+    ),
+  )
+  return [...Map.groupBy(rows, ({ name }) => name)].map(([name, own]) => ({
+    name,
+    liveGeneration: own[0]!.live,
+    fold: own.find(({ generation, live }) => generation === live)!.fold,
+    generations: own.map(({ generation, fold, state }) => ({ generation, fold, state })),
+  }))
+}
+
+type Row = {
+  name: string
+  live: number
+  generation: number
+  fold: number
+  state: Projection['generations'][number]['state']
+}
