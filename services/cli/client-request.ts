@@ -5,7 +5,7 @@ import { readSettings } from '../settings.ts'
 export type ServiceClient = {
   readonly url: string
   /** Gives the JSON of the reply. Throws ServiceUnreachable, ServiceProblem. */
-  get(path: string, query?: Query): Promise<unknown>
+  get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown>
   post(path: string, body: unknown): Promise<unknown>
   /** The bytes of a stream of server-sent events. Throws as `get` does, before the first of them. */
   stream(path: string, query: Query, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
@@ -86,7 +86,8 @@ export const openClient = ({ url, token }: ServiceAddress = readSettings()): Ser
 
   return {
     url: base,
-    get: (path, query = {}) => request(withQuery(path, query), { method: 'GET' }),
+    get: (path, query = {}, signal) =>
+      request(withQuery(path, query), { method: 'GET', signal: signal ?? null }),
     post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
     stream,
   }

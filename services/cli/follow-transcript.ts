@@ -27,6 +27,8 @@ export type FollowedTranscript = {
 
 /** Newest messages that are looked at again: a step that is tried again may stand among them. */
 const newest = 20
+/** A service that takes longer hangs: it is asked again. */
+const longestReadMs = 30_000
 
 /**
  * Prints a transcript and goes on with what comes: each message once, when it is complete. Gives the
@@ -53,10 +55,12 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
   }
 
   /** What the log says now, from the last message that is printed. Gives the seq it is true for. */
-  const refresh = async (): Promise<number | undefined> => {
+  const refresh = async (signal: AbortSignal): Promise<number | undefined> => {
     let asOfSeq: number | undefined
     const messages: MessageReply[] = []
-    for await (const page of readPages(client, path, { limit: newest, order: 'desc' })) {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(longestReadMs)])
+    const query = { limit: newest, order: 'desc' } as const
+    for await (const page of readPages(client, path, query, within)) {
       asOfSeq ??= page.asOfSeq
       stalled(page)
       messages.push(...page.data)
@@ -85,7 +89,7 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
           printer.ended(envelope as unknown as StoredEvent)
           if (envelope.seq <= (asOfSeq ?? 0)) break
           if (!printer.showsOpen && growsOnly.has(envelope.type)) break
-          asOfSeq = await patiently(refresh, line, signal).catch(unlessDeleted)
+          asOfSeq = await patiently(() => refresh(signal), line, signal).catch(unlessDeleted)
           break
         }
         case 'reset':

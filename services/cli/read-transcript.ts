@@ -8,11 +8,12 @@ export type Page = Static<typeof MessagesPage>
 export async function* readPages(
   client: ServiceClient,
   path: string,
-  { limit, order }: { readonly limit: number; readonly order: 'asc' | 'desc' },
+  query: { readonly limit: number; readonly order: 'asc' | 'desc' },
+  signal?: AbortSignal,
 ): AsyncGenerator<Page> {
   let cursor: string | undefined
   do {
-    const page = (await client.get(`${path}/messages`, { limit, order, cursor })) as Page
+    const page = (await client.get(`${path}/messages`, { ...query, cursor }, signal)) as Page
     yield page
     cursor = page.cursor.next ?? undefined
   } while (cursor !== undefined)
