@@ -5,9 +5,13 @@ import { readSettings } from '../settings.ts'
 export type ServiceClient = {
   readonly url: string
   /** Gives the JSON of the reply. Throws ServiceUnreachable, ServiceProblem. */
-  get(path: string, query?: Readonly<Record<string, string | number | undefined>>): Promise<unknown>
+  get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown>
   post(path: string, body: unknown): Promise<unknown>
+  /** The bytes of a stream of server-sent events. Throws as `get` does, before the first of them. */
+  stream(path: string, query: Query, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
 }
+
+type Query = Readonly<Record<string, string | number | undefined>>
 
 /** Nobody answered. */
 export class ServiceUnreachable extends Error {
@@ -36,6 +40,16 @@ export type ServiceAddress = { readonly url: string; readonly token: string | un
 /** Talks to the service of the settings `STEMMA_URL` and `STEMMA_TOKEN`. */
 export const openClient = ({ url, token }: ServiceAddress = readSettings()): ServiceClient => {
   const base = url.replace(/\/+$/, '')
+  const bearer = token !== undefined && { authorization: `Bearer ${token}` }
+
+  const problemIn = (response: Response, value: unknown): ServiceProblem => {
+    const isProblem = typeof value === 'object' && value !== null && 'code' in value
+    const problem: Partial<Problem> = isProblem
+      ? (value as Partial<Problem>)
+      : { title: `what answers at ${base} is no Stemma service` }
+    return new ServiceProblem({ ...problem, status: response.status })
+  }
+
   const request = async (path: string, init: RequestInit): Promise<unknown> => {
     let response: Response
     let text: string
@@ -45,7 +59,7 @@ export const openClient = ({ url, token }: ServiceAddress = readSettings()): Ser
         headers: {
           accept: 'application/json',
           ...(init.body !== undefined && { 'content-type': 'application/json' }),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...bearer,
         },
       })
       text = await response.text()
@@ -54,23 +68,37 @@ export const openClient = ({ url, token }: ServiceAddress = readSettings()): Ser
     }
     const value = parse(text)
     if (response.ok && value !== undefined) return value
-    const isProblem = typeof value === 'object' && value !== null && 'code' in value
-    const problem: Partial<Problem> = isProblem
-      ? (value as Partial<Problem>)
-      : { title: `what answers at ${base} is no Stemma service` }
-    throw new ServiceProblem({ ...problem, status: response.status })
+    throw problemIn(response, value)
   }
+
+  const stream: ServiceClient['stream'] = async (path, query, signal) => {
+    const headers = { accept: 'text/event-stream', ...bearer }
+    const reach = (error: unknown): never => {
+      throw new ServiceUnreachable(base, error)
+    }
+    const response = await fetch(`${base}${withQuery(path, query)}`, { headers, signal }).catch(
+      reach,
+    )
+    const type = response.headers.get('content-type') ?? ''
+    if (response.ok && response.body && type.startsWith('text/event-stream')) return response.body
+    throw problemIn(response, parse(await response.text().catch(reach)))
+  }
+
   return {
     url: base,
-    get: (path, query = {}) => {
-      const search = new URLSearchParams()
-      for (const [name, value] of Object.entries(query)) {
-        if (value !== undefined) search.set(name, String(value))
-      }
-      return request(search.size > 0 ? `${path}?${search.toString()}` : path, { method: 'GET' })
-    },
+    get: (path, query = {}, signal) =>
+      request(withQuery(path, query), { method: 'GET', signal: signal ?? null }),
     post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
+    stream,
   }
+}
+
+const withQuery = (path: string, query: Query): string => {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) search.set(name, String(value))
+  }
+  return search.size > 0 ? `${path}?${search.toString()}` : path
 }
 
 /** undefined for what is no JSON: something else than the service answered. */

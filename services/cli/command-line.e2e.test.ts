@@ -20,6 +20,7 @@ t.test('help is printed for the whole and for each command', async (t) => {
     'import',
     'sessions',
     'show',
+    'tail',
     'token',
   ]) {
     t.match(whole.stdout, new RegExp(`^  ${name} `, 'm'))
@@ -37,6 +38,11 @@ t.test(
       ['bogus'],
       ['show'],
       ['show', 'a', 'b'],
+      ['tail'],
+      ['tail', 'a', '--all'],
+      ['tail', '--all', '--live'],
+      ['tail', 'a', '--after', '-1'],
+      ['tail', 'a', '--types', 'text.end'],
       ['sessions', 'x'],
       ['sessions', '--limit', '0'],
       ['sessions', '--order', 'up'],
@@ -69,6 +75,9 @@ t.test('where nobody answers, the command says how to start the service', async 
     ['sessions'],
     ['projections'],
     ['show', 'ses_1'],
+    ['show', 'ses_1', '--follow'],
+    ['tail', 'ses_1'],
+    ['tail', '--all'],
     ['import', 'test/recordings/opencode-v2/unicode.json'],
   ]) {
     const { code, stdout, stderr } = await runCommand(argv, nobody)

@@ -47,6 +47,10 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'print the transcript of a session',
     run: async (argv) => (await import('./show.ts')).runShow(argv),
   },
+  tail: {
+    summary: 'follow the events of a session, or of all',
+    run: async (argv) => (await import('./tail.ts')).runTail(argv),
+  },
   token: {
     summary: 'make a token, and the entry for the file of tokens',
     run: async (argv) => (await import('./token.ts')).runToken(argv),
