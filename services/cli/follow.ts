@@ -73,6 +73,8 @@ export async function* follow(
       }
       if (!answered || !isOutage(error)) throw error
     }
+    // A stream that we broke off ourselves may end without an error.
+    if (signal.aborted) return
     line.lost()
     await pause.next(signal)
   }

@@ -53,6 +53,8 @@ export const patiently = async <T>(
     try {
       return await work()
     } catch (error) {
+      // What we broke off ourselves is no outage.
+      if (signal.aborted) return undefined
       if (!isOutage(error)) throw error
     }
     line.lost()

@@ -43,7 +43,13 @@ export const ofTickets: readonly Bad[] = (
 ).map((bad): Bad => ({ method: 'POST', url: '/v1/tickets', ...bad }))
 
 /** What operators ask: there is nothing to get wrong but the method. */
-export const withoutInput: readonly string[] = ['/livez', '/readyz', '/metrics', '/openapi.json']
+export const withoutInput: readonly string[] = [
+  '/livez',
+  '/readyz',
+  '/metrics',
+  '/openapi.json',
+  '/v1/stream',
+]
 
 export const ofNoInput: readonly Bad[] = withoutInput.map((url): Bad => ({
   method: 'POST',

@@ -32,6 +32,11 @@ const bodies: readonly { method: Method; url: string; good: Record<string, unkno
   { method: 'POST', url: '/v1/sessions/ses_1/turns', good: { ownerId: 'own' } },
   {
     method: 'POST',
+    url: '/v1/sessions/ses_1/live',
+    good: { frames: [{ messageId: 'm', partId: 'p', kind: 'text', offset: 0, delta: 'x' }] },
+  },
+  {
+    method: 'POST',
     url: '/v1/imports',
     good: {
       origin: { system: 's', sessionId: 'ses_9' },

@@ -1,7 +1,7 @@
 import { SayLive, SayLiveReply } from '../../../schema/http/live.ts'
 import { SessionParams } from '../../../schema/http/params.ts'
 import type { RouteDeps } from '../deps.ts'
-import { targetOf } from '../target.ts'
+import { optionsOf, targetOf } from '../target.ts'
 import type { App } from '../type-provider.ts'
 
 export const addLiveRoutes = (app: App, { live }: RouteDeps): void => {
@@ -21,6 +21,8 @@ export const addLiveRoutes = (app: App, { live }: RouteDeps): void => {
     },
     async (request) => {
       const target = targetOf(request, request.params)
+      // Nothing is stored that could be answered again; a header that is none is refused all the same.
+      optionsOf(request)
       const resync = new Map<string, { messageId: string; partId: string }>()
       for (const frame of request.body.frames) {
         const { messageId, partId } = frame

@@ -61,6 +61,8 @@ const comparing = (
   row: string,
   key: readonly string[],
   columns: readonly string[],
+  /** Rows that count; by default all. */
+  those = 'true',
 ) => {
   const own = (side: string): string => columns.map((c) => `${side}.${c}::text`).join(', ')
   const sql = `select l.sid is not null as in_live, r.sid is not null as in_rebuilt,
@@ -68,8 +70,8 @@ const comparing = (
         ...key.map((c) => `coalesce(l.${c}, r.${c})::text as key_${c}`),
         ...columns.map((c) => `l.${c}::text as live_${c}, r.${c}::text as rebuilt_${c}`),
       ].join(', ')}
-    from (select * from stemma.${table} where version = $1 and sid = $3) l
-    full join (select * from stemma.${table} where version = $2 and sid = $3) r
+    from (select * from stemma.${table} where version = $1 and sid = $3 and ${those}) l
+    full join (select * from stemma.${table} where version = $2 and sid = $3 and ${those}) r
       on ${['sid', ...key].map((c) => `l.${c} = r.${c}`).join(' and ')}
     where l.sid is null or r.sid is null or (${own('l')}) is distinct from (${own('r')})
     limit $4`
@@ -89,5 +91,6 @@ const tables = [
     ['message_id', 'attempt', 'part_id'],
     ['index', 'start_seq', 'end_seq', 'type', 'data'],
   ),
-  comparing('transcript_progress', 'progress', [], ['seq', 'state']),
+  // A try is counted in a row of its own before anything is folded: at 0 it says nothing.
+  comparing('transcript_progress', 'progress', [], ['seq', 'state'], 'seq > 0'),
 ]
