@@ -78,7 +78,7 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
     await printer.settled(settled.take([...settled.waiting(), ...page.data]), settled.waiting())
   }
   const from = { afterSeq: asOfSeq ?? 0 }
-  return untilInterrupted(async (signal) => {
+  const until = async (signal: AbortSignal): Promise<number> => {
     for await (const followed of follow(client, { path: `${path}/events`, from }, line, signal)) {
       switch (followed.kind) {
         case 'live':
@@ -104,7 +104,15 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
     }
     await writeOut(printer.clear())
     return 0
-  })
+  }
+  return untilInterrupted((signal) =>
+    until(signal).catch((error: unknown) => {
+      // Deleted between the page and the stream, which then was never opened.
+      unlessDeleted(error)
+      printer.say('the session is deleted; nothing follows')
+      return 0
+    }),
+  )
 }
 
 /** What completes no message, and begins none that is complete. */
