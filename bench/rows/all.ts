@@ -1,6 +1,6 @@
 import type { Bench } from '../bench.ts'
 import { appendRows } from './append.ts'
-import { httpRow } from './http.ts'
+import { httpRow, socketRow } from './http.ts'
 import { oldSnapshotRow } from './old-snapshot.ts'
 import { peersRow } from './peers.ts'
 import { serversRow } from './servers.ts'
@@ -12,13 +12,13 @@ export const rows: readonly Bench[] = [
   peersRow,
   serversRow,
   httpRow,
+  socketRow,
   oldSnapshotRow,
   transcriptPageRow,
 ]
 
 /** Rows of the design's table whose code is not here yet; each will be a file beside this one. */
 export const planned: readonly { readonly name: string; readonly about: string }[] = [
-  { name: 'socket', about: 'append through one socket each, 64 clients' },
   { name: 'subscriber', about: 'append to a subscriber on another server' },
   { name: 'fork', about: 'fork at 10 and at 100,000 events' },
   { name: 'deep-page', about: 'transcript page of 50 from a session 20 forks deep' },
