@@ -9,8 +9,13 @@ export type Child = AsyncDisposable & {
 }
 
 /** Starts a file of the bench as a process, and resolves when it says that it is ready. */
-export const startChild = async (file: URL, args: readonly string[]): Promise<Child> => {
+export const startChild = async (
+  file: URL,
+  args: readonly string[],
+  nodeOptions: readonly string[] = [],
+): Promise<Child> => {
   const child = fork(fileURLToPath(file), [...args], {
+    execArgv: [...nodeOptions],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const ready = await answerOf(child)

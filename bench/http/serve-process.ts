@@ -1,7 +1,9 @@
 /**
  * The service as a process of its own, with Stemma's log or a stand-in behind the same routes. Says
- * its port. Arguments: url of a migrated database, kind.
+ * its port. Asked anything, it settles: collects its garbage, if it was started so that it can.
+ * Arguments: url of a migrated database, kind.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from '../../services/api/build-app.ts'
 import { openPool } from '../../services/database/pool.ts'
 import { openLog } from '../../services/log/open-log.ts'
@@ -22,4 +24,14 @@ if (kind === 'stemma') startProjector({ pool, log, report })
 const streams = openStreams({ url, pool, log, report })
 const app = buildApp({ ...streams, pool, log, settings, report })
 await app.listen({ host: '127.0.0.1', port: 0 })
-answer(Number(new URL(app.listeningOrigin).port), async () => undefined)
+
+const settle = async (): Promise<void> => {
+  for (let n = 0; n < 5; n += 1) {
+    globalThis.gc?.()
+    await sleep(200)
+  }
+}
+answer(Number(new URL(app.listeningOrigin).port), async () => {
+  await settle()
+  return 'settled'
+})

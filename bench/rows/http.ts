@@ -2,7 +2,6 @@ import type { Bench } from '../bench.ts'
 import { startChild } from '../child.ts'
 
 const serveFile = new URL('../http/serve-process.ts', import.meta.url)
-const loadFile = new URL('../http/load-process.ts', import.meta.url)
 
 const kinds = [
   ['stemma', 'stemma'],
@@ -11,25 +10,25 @@ const kinds = [
 ] as const
 
 /** The same route three times: on Stemma's log, on one raw INSERT per request, on nothing. */
-export const httpRow: Bench = {
-  name: 'http',
-  about: 'append through HTTP, 64 clients with a session each',
+const routeRow = (name: string, about: string, loadFile: URL): Bench => ({
+  name,
+  about,
   open: async (world) => {
     const url = await world.database('migrated')
     const pairs = await Promise.all(
-      kinds.map(async ([kind, name]) => {
+      kinds.map(async ([kind, title]) => {
         const server = await startChild(serveFile, [url, kind])
         const load = await startChild(loadFile, [
           String(server.ready),
           '64',
           kind === 'stemma' ? 'create' : '',
         ])
-        return { name, server, load }
+        return { name: title, server, load }
       }),
     )
     return {
-      contenders: pairs.map(({ name, load }) => ({
-        name,
+      contenders: pairs.map(({ name: title, load }) => ({
+        name: title,
         round: async (milliseconds) => Number(await load.ask(milliseconds)),
       })),
       claims: [
@@ -44,4 +43,16 @@ export const httpRow: Bench = {
       },
     }
   },
-}
+})
+
+export const httpRow = routeRow(
+  'http',
+  'append through HTTP, 64 clients with a session each',
+  new URL('../http/load-process.ts', import.meta.url),
+)
+
+export const socketRow = routeRow(
+  'socket',
+  'append through one socket each, 64 clients with a session each',
+  new URL('../socket/load-process.ts', import.meta.url),
+)

@@ -6,8 +6,11 @@ import type { Bus, Ring } from './bus.ts'
 import { readRings, ringTexts } from './ring-text.ts'
 
 const channel = 'stemma_ring'
-/** The first ring goes out at once; those that come close behind it go together. */
-const pauseMs = 5
+/**
+ * The first ring goes out at once; those that come close behind it go together. The pause between
+ * is a millisecond for each session that rang, so that a few wait for little and many cost little.
+ */
+const longestPauseMs = 5
 const longestBackoffMs = 2_000
 /** A line that died without a word is found so. */
 const probeEveryMs = 10_000
@@ -34,6 +37,7 @@ export const openPostgresBus = (deps: {
   const tell = async (): Promise<void> => {
     while (heads.size > 0 && !stopping.signal.aborted) {
       const texts = ringTexts(server, heads)
+      const pauseMs = Math.min(heads.size, longestPauseMs)
       heads = new Map()
       await pool
         .use((connection) =>
