@@ -16,6 +16,9 @@ export type LiveParts = ReadonlyMap<string, LivePart>
 
 /** The longest text that is kept for who comes later; a longer part is relayed only. */
 const longestText = 1024 * 1024
+/** Of one session: what is more is relayed, and not kept. */
+const mostParts = 256
+const mostText = 8 * 1024 * 1024
 
 type Addition = {
   readonly parts: LiveParts
@@ -45,10 +48,14 @@ export const addFrame = (parts: LiveParts, frame: LiveFrame): Addition => {
   const withText = (text: string | undefined): LiveParts =>
     new Map(parts).set(key, {
       ...of,
-      text: text !== undefined && text.length > longestText ? undefined : text,
+      text: text !== undefined && isTooLong(text) ? undefined : text,
     })
+  const others = sizeOf(parts) - (known?.text?.length ?? 0)
+  const isTooLong = (text: string): boolean =>
+    text.length > longestText || others + text.length > mostText
   const resync = { resync: true, messageId, partId } as const
 
+  if (!known && parts.size >= mostParts) return { parts, out: resync, gap: true }
   if ('replace' in frame) {
     return {
       parts: withText(frame.replace),
@@ -63,12 +70,15 @@ export const addFrame = (parts: LiveParts, frame: LiveFrame): Addition => {
   if (fresh === '' && known) return { parts, out: undefined, gap: false }
   return {
     parts: withText(said + fresh),
-    out:
-      said.length + fresh.length > longestText
-        ? resync
-        : { ...of, offset: said.length, delta: fresh },
-    gap: said.length + fresh.length > longestText,
+    out: isTooLong(said + fresh) ? resync : { ...of, offset: said.length, delta: fresh },
+    gap: isTooLong(said + fresh),
   }
+}
+
+const sizeOf = (parts: LiveParts): number => {
+  let size = 0
+  for (const { text } of parts.values()) size += text?.length ?? 0
+  return size
 }
 
 /** What is still being said after an event of the session. */

@@ -34,6 +34,8 @@ type Speaking = {
   turn: RunningTurn
   /** The highest fence that was heard of. */
   fence: number
+  /** The turn that ended last: a state that was read before does not bring it back. */
+  endedTurnId: string | undefined
   /** How far its log was followed. */
   seq: number
   /** Who has seen more of the log than was followed here: what ended meanwhile is not for them. */
@@ -45,8 +47,9 @@ type Speaking = {
   looking: Promise<void> | undefined
 }
 
-/** A session in which nothing was said for so long, and nothing is open, is let go. */
+/** A session in which nothing was said for so long is let go, sooner if nothing is open. */
 const idleMs = 60_000
+const longestIdleMs = 600_000
 const sweepEveryMs = 15_000
 
 export const openLive = (deps: {
@@ -74,6 +77,7 @@ export const openLive = (deps: {
     const session: Speaking = {
       turn: undefined,
       fence: 0,
+      endedTurnId: undefined,
       seq: 0,
       behind: new Set(),
       parts: new Map(),
@@ -156,8 +160,12 @@ export const openLive = (deps: {
   })
 
   const timer = setInterval(() => {
-    for (const session of speaking.values()) {
-      if (session.parts.size === 0 && Date.now() - session.lastAt > idleMs) session.stop.abort()
+    for (const [key, session] of speaking) {
+      for (const listening of listeners.get(key) ?? []) {
+        if (listening.missed.size > 0) giveMissed(listening, session)
+      }
+      const idle = Date.now() - session.lastAt
+      if (idle > (session.parts.size === 0 ? idleMs : longestIdleMs)) session.stop.abort()
     }
   }, sweepEveryMs).unref()
 
@@ -166,6 +174,7 @@ export const openLive = (deps: {
     attach: (target, seq, listener) => {
       const key = keyOf(target)
       const listening: Listening = { listener, missed: new Set() }
+      const entry = { listening, seq }
       let all = listeners.get(key)
       if (!all) listeners.set(key, (all = new Set()))
       all.add(listening)
@@ -173,9 +182,10 @@ export const openLive = (deps: {
       if (session && session.parts.size > 0) {
         for (const part of session.parts.values()) listening.missed.add(missedKey(part))
         if (session.seq >= seq) giveMissed(listening, session)
-        else session.behind.add({ listening, seq })
+        else session.behind.add(entry)
       }
       return () => {
+        session?.behind.delete(entry)
         all.delete(listening)
         if (all.size === 0 && listeners.get(key) === all) listeners.delete(key)
       }
@@ -233,7 +243,10 @@ const give = (listening: Listening, session: Speaking, frame: LiveOut): void => 
 const learn = (session: Speaking, { turn, fence }: SessionState): void => {
   if (fence < session.fence) return
   session.fence = fence
-  session.turn = turn && { turnId: turn.turnId, fence: turn.fence }
+  session.turn =
+    turn && turn.turnId !== session.endedTurnId
+      ? { turnId: turn.turnId, fence: turn.fence }
+      : undefined
 }
 
 /** The same from an event, which may come after a state that has it already. */
@@ -247,6 +260,7 @@ const follow = (session: Speaking, event: StoredEvent): void => {
       session.turn = { turnId: event.data.turnId, fence: event.data.fence }
       return
     case 'turn.ended':
+      session.endedTurnId = event.data.turnId
       if (session.turn?.turnId === event.data.turnId) session.turn = undefined
       return
     default:

@@ -194,10 +194,14 @@ export const openFeeds = (deps: {
       })
       .finally(() => (opening -= 1))
     if (!session) throw new Refusal('session_not_found', `there is no session ${target.sessionId}`)
-    let feed = feeds.get(session.sid)
-    if (!feed) feeds.set(session.sid, (feed = make(session)))
-    if (pool.incarnation !== incarnation) feed.lost = true
-    else hear(session.sid, session.headSeq)
+    const isLost = pool.incarnation !== incarnation
+    let feed = isLost ? undefined : feeds.get(session.sid)
+    if (!feed) {
+      feed = make(session)
+      feed.lost = isLost
+      if (!isLost) feeds.set(session.sid, feed)
+    }
+    if (!isLost) hear(session.sid, session.headSeq)
     feed.users += 1
     const opened = feed
     return {

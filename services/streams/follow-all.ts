@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../database/pool.ts'
+import { createLane } from '../lane.ts'
 import type { Log } from '../log/open-log.ts'
 import { readAll, type AllPage } from '../log/read-all.ts'
 import { envelopeText } from '../log/read-events.ts'
@@ -16,7 +17,9 @@ export type FollowAll = {
 }
 
 /** Events may be large, and this page is read whole. */
-const pageEvents = 50
+const pageEvents = 16
+/** All followers of this process together: appends use the same connections. */
+const reads = createLane(4)
 const shortestPauseMs = 100
 const longestPauseMs = 2_000
 
@@ -88,7 +91,7 @@ const readPatiently = async (
 ): Promise<AllPage | undefined> => {
   for (let pause = shortestPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
     try {
-      return await readAll(pool, { ...range, limit: pageEvents })
+      return await reads(() => readAll(pool, { ...range, limit: pageEvents }))
     } catch {
       // An outage: the poller has reported it.
       await sleep(pause, undefined, { signal }).catch(() => {})

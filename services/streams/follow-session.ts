@@ -34,15 +34,18 @@ export const followSession = async (
   if (session.state.deleted) return sink.ended({ reason: 'deleted', afterSeq: cursor })
   if (cursor > session.headSeq) return sink.reset({ reason: 'ahead', oldestSeq: 1 })
 
-  /** Writes a page. Gives whether the session was deleted in it. */
+  let deleted = false
+  /** Writes a page. Gives whether the session is deleted, as far as it was followed. */
   const give = async (): Promise<boolean> => {
     for (const event of await readPatiently(feed, cursor, signal)) {
       if (signal.aborted || feed.lost) return false
       sink.event(event.text, { seq: event.seq })
       cursor = event.seq
-      if (event.type === 'session.deleted') return true
+      if (event.type === 'session.deleted') deleted = true
+      // It may have been restored since.
+      if (event.type === 'session.restored') deleted = false
     }
-    return false
+    return deleted && cursor >= feed.head
   }
 
   let caughtUp = false

@@ -12,7 +12,10 @@ export type Wanted = {
 }
 
 export const pageEvents = 200
-/** As stored; a page holds one event at least, however large. */
+/**
+ * A page holds one event at least, however large. What is stored compressed is counted first as it
+ * is stored, so that not all of it is unpacked to be counted.
+ */
 const pageBytes = 256 * 1024
 
 /** A page of each of several sessions, in one statement: short where the events are large. */
@@ -36,9 +39,14 @@ const readSql = `select u.o, e.seq, e.position, e.event_id, e.type, e.version, e
     e.recorded_at, e.data::text as data, e.meta::text as meta
   from unnest($1::text::bigint[], $2::text::bigint[]) with ordinality u(sid, after, o)
   cross join lateral (
-    select w.* from (
-      select l.*, sum(pg_column_size(l.data)) over (order by l.seq) - pg_column_size(l.data) as before
-        from (select * from stemma.event v where v.sid = u.sid and v.seq > u.after
-          order by v.seq limit ${pageEvents}) l) w
-      where w.before < ${pageBytes}) e
+    select x.* from (
+      select w.*, sum(octet_length(w.data::text)) over (order by w.seq)
+          - octet_length(w.data::text) as text_before
+        from (
+          select l.*, sum(pg_column_size(l.data)) over (order by l.seq)
+              - pg_column_size(l.data) as before
+            from (select * from stemma.event v where v.sid = u.sid and v.seq > u.after
+              order by v.seq limit ${pageEvents}) l) w
+        where w.before < ${pageBytes}) x
+      where x.text_before < ${pageBytes}) e
   order by u.o, e.seq`

@@ -99,3 +99,12 @@ t.test('a token that is taken back ends its sockets and streams, and no others',
   ada.send({ op: 'ping' })
   await ada.wait(({ pong }) => pong === true)
 })
+
+t.test('a token that loses a scope ends the sockets that were opened with it', async (t) => {
+  await using api = await openWithTokens({
+    ada: { tenant: 'ours', scopes: ['read', 'append'] },
+  })
+  using ada = await openSocket(api.origin, { headers: by('ada') })
+  api.tokens.set('ada', { sha256: '', tenant: 'ours', subject: 'ada', scopes: ['read'] })
+  t.equal((await ada.closed).code, 1008)
+})

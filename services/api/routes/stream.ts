@@ -30,8 +30,9 @@ export const addStreamRoute = (app: App, deps: RouteDeps): void => {
       }
     },
     wsHandler: (socket, request) => {
-      serveSocket(deps, socket, principalOf(request), () =>
-        stillAllowed(deps.authenticate, request),
+      const principal = principalOf(request)
+      serveSocket(deps, socket, principal, () =>
+        stillAllowed(deps.authenticate, request, principal),
       )
     },
   })

@@ -17,11 +17,15 @@ export type Outlet = Disposable & {
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-/** `onStalled`: the reader has taken nothing for `drainMs`, with a full outlet. */
+/**
+ * `onStalled`: the reader has taken nothing for `drainMs`, with a full outlet. `onDrained`: it has
+ * taken something, and the outlet is not full.
+ */
 export const openOutlet = (
   socket: Pick<WebSocket, 'send'>,
   drainMs: number,
   onStalled: () => void,
+  onDrained: () => void,
 ): Outlet => {
   const lane = createLane(pagesAtOnce)
   const waiting: (() => void)[] = []
@@ -35,6 +39,7 @@ export const openOutlet = (
     if (unsent >= mostUnsent) return
     clearTimeout(stalling)
     stalling = undefined
+    onDrained()
     while (waiting.length > 0 && unsent < mostUnsent) waiting.shift()!()
   }
 

@@ -18,9 +18,10 @@ export type ClientFrame = SubscribeSession | SubscribeAll | Unsubscribe | Append
 /** What a refused frame was about, as far as that could be read. */
 export type FrameNames = { readonly ref?: string; readonly sub?: string }
 
-type Read =
+type Read = { readonly names: FrameNames } & (
   | { readonly frame: ClientFrame }
-  | { readonly refusal: Refusal; readonly names: FrameNames }
+  | { readonly refusal: Refusal }
+)
 
 /** Reads a text frame, as strictly as a body; what is wrong with it has a pointer into the frame. */
 export const readFrame = (text: string): Read => {
@@ -39,7 +40,7 @@ export const readFrame = (text: string): Read => {
   const check = checkOf(frame)
   if (!check) return { refusal: wrong('/op', `must be ${operations.join(' or ')}`), names }
   const refusal = check(value)
-  return refusal ? { refusal, names } : { frame: frame as unknown as ClientFrame }
+  return refusal ? { refusal, names } : { frame: frame as unknown as ClientFrame, names }
 }
 
 const checks = {

@@ -10,8 +10,8 @@ import { openOutlet } from './outlet.ts'
 import { readFrame, type ClientFrame, type FrameNames } from './read-frame.ts'
 import { openSubscriptions } from './subscriptions.ts'
 
-/** Appends that were taken and not answered; above it nothing more is read from the socket. */
-const mostAppends = 1_000
+/** Frames that were taken and not answered; above it nothing more is read from the socket. */
+const mostTaken = 1_000
 /** Answers that the client does not take; above it nothing more is read from the socket. */
 const mostUnread = 4 * 1024 * 1024
 /** A client that neither answers nor sends for so many heartbeats is gone. */
@@ -37,15 +37,21 @@ export const serveSocket = (
   isAllowed: () => Promise<boolean>,
 ): void => {
   const { tenant, scopes } = principal
-  const outlet = openOutlet(socket, deps.settings.drainTimeoutMs, () =>
-    close(closeCodes.notDrained, 'not drained'),
+  const outlet = openOutlet(
+    socket,
+    deps.settings.drainTimeoutMs,
+    () => close(closeCodes.notDrained, 'not drained'),
+    () => hold(),
   )
   deps.outlets.add(outlet)
-  let appends = 0
+  /** Appends and live frames that were taken and not answered. */
+  let taken = 0
+  let closing = false
   let heardAt = Date.now()
   let fencedSaid = ''
 
   const close = (code: number, reason: string): void => {
+    closing = true
     socket.close(code, reason)
     setTimeout(() => socket.terminate(), closeMs).unref()
   }
@@ -70,15 +76,14 @@ export const serveSocket = (
         : receiptFor(idempotencyKey, 'POST /v1/sessions/:sessionId/events', { sessionId }, body)
     // Handed over before the next frame is read: this is what keeps the order.
     const appended = appendEvents(deps, { tenant, sessionId }, body, receipt)
-    appends += 1
-    hold()
+    taken += 1
     appended
       .then(
         ({ data }) => say({ ref, ok: data }),
         (error: unknown) => refuse({ ref }, error),
       )
       .finally(() => {
-        appends -= 1
+        taken -= 1
         hold()
       })
   }
@@ -86,22 +91,30 @@ export const serveSocket = (
   const speak = (frame: Speak): void => {
     const { op: _op, sessionId, ...part } = frame
     const { messageId, partId } = part
-    deps.live.receive({ tenant, sessionId }, part).then(
-      ({ gap }) => {
-        if (gap) say({ live: { resync: true, messageId, partId }, sessionId })
-      },
-      (error: unknown) => {
-        // A fenced owner streams on for a while: it is told once.
-        const about = `${sessionId} ${part.fence} ${error instanceof Refusal ? error.code : ''}`
-        if (fencedSaid !== about) refuse({ sessionId }, error)
-        fencedSaid = about
-      },
-    )
+    taken += 1
+    const done = (): void => {
+      taken -= 1
+      hold()
+    }
+    deps.live
+      .receive({ tenant, sessionId }, part)
+      .finally(done)
+      .then(
+        ({ gap }) => {
+          if (gap) say({ live: { resync: true, messageId, partId }, sessionId })
+        },
+        (error: unknown) => {
+          // A fenced owner streams on for a while: it is told once.
+          const about = `${sessionId} ${part.fence} ${error instanceof Refusal ? error.code : ''}`
+          if (fencedSaid !== about) refuse({ sessionId }, error)
+          fencedSaid = about
+        },
+      )
   }
 
   /** Who sends faster than the log takes it, or does not take the answers, waits. */
   const hold = (): void => {
-    const full = appends >= mostAppends || outlet.unsent >= mostUnread
+    const full = taken >= mostTaken || outlet.unsent >= mostUnread
     if (full && !socket.isPaused) socket.pause()
     else if (!full && socket.isPaused) socket.resume()
   }
@@ -131,21 +144,19 @@ export const serveSocket = (
 
   socket.on('message', (data: RawData, isBinary: boolean) => {
     heardAt = Date.now()
+    // Who is being sent away is not listened to.
+    if (closing) return
     if (isBinary) return close(closeCodes.wrongData, 'frames are text')
-    const read = readFrame((data as Buffer).toString('utf8'))
-    if ('refusal' in read) return refuse(read.names, read.refusal)
-    const { frame } = read
+    let names: FrameNames = {}
     try {
-      take(frame)
+      const read = readFrame((data as Buffer).toString('utf8'))
+      ;({ names } = read)
+      if ('refusal' in read) throw read.refusal
+      take(read.frame)
     } catch (error) {
-      refuse(
-        {
-          ...('ref' in frame && { ref: frame.ref }),
-          ...('sub' in frame && { sub: frame.sub }),
-        },
-        error,
-      )
+      refuse(names, error)
     }
+    hold()
   })
   socket.on('pong', () => (heardAt = Date.now()))
   socket.on('error', () => socket.terminate())

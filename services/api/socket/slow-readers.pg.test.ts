@@ -111,3 +111,42 @@ t.test('answers come while history is being read', async (t) => {
     'before the history was given',
   )
 })
+
+t.test('answers that are not taken are bounded, too: then nothing more is read', async (t) => {
+  await using app = await openTestApp()
+  const origin = await app.app.listen({ host: '127.0.0.1', port: 0 })
+  using client = await openSocket(origin, { onFrame: () => {} })
+  client.socket.pause()
+  for (let n = 0; n < 60_000; n += 1) client.send('{"op":"x"}')
+  let most = 0
+  for (let tries = 0; tries < 100; tries += 1) {
+    most = Math.max(most, await unsentOf(app))
+    await sleep(20)
+  }
+  t.ok(most > mebibyte && most < 6 * mebibyte, `${most} bytes of answers waited`)
+  client.socket.resume()
+  const begins = Date.now()
+  client.send({ op: 'ping' })
+  await client.wait(({ pong }) => pong === true)
+  t.ok(Date.now() - begins < 15_000, 'and it is read again as soon as they are taken')
+})
+
+t.test('pages of large events are small, however well they are compressed', async (t) => {
+  await using app = await openTestApp()
+  const origin = await app.app.listen({ host: '127.0.0.1', port: 0 })
+  await app.call('POST', '/v1/sessions', { sessionId: 's' })
+  for (let n = 0; n < 30; n += 1) {
+    await app.call('POST', '/v1/sessions/s/events', {
+      events: [{ type: 'session.renamed', data: { title: 'x'.repeat(1_000_000) } }],
+    })
+  }
+  const { client, seqs } = await reader(origin)
+  client.socket.pause()
+  client.send({ op: 'subscribe', sub: 'x', sessionId: 's' })
+  await sleep(1_500)
+  t.ok((await unsentOf(app)) < 4 * mebibyte, `${await unsentOf(app)} bytes wait`)
+  client.socket.resume()
+  await client.wait(({ caughtUp }) => caughtUp?.seq === 31)
+  t.equal(seqs.length, 31)
+  client[Symbol.dispose]()
+})

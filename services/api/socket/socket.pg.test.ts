@@ -186,6 +186,9 @@ t.test(
     client.send({ op: 'subscribe', sub: 'c', sessionId: 's', afterSeq: 2 })
     await client.wait(({ sub, caughtUp }) => sub === 'c' && caughtUp?.seq === 3)
     t.same(seqs(client.frames, 'c'), [3])
+    client.send({ op: 'subscribe', sub: 'd', sessionId: 's' })
+    await client.wait(({ sub, caughtUp }) => sub === 'd' && caughtUp?.seq === 3)
+    t.same(seqs(client.frames, 'd'), [1, 2, 3], 'also for who comes from before the deletion')
   },
 )
 

@@ -27,13 +27,15 @@ export const openSubscriptions = (
   refuse: (sub: string, error: unknown) => void,
 ): Subscriptions => {
   const subscriptions = new Map<string, Subscription>()
+  /** Those that were ended count until they have let go of what they were doing. */
+  let following = 0
 
   const add = (frame: SubscribeSession | SubscribeAll): void => {
     const { sub } = frame
     if (subscriptions.has(sub)) {
       throw new Refusal('duplicate_id', `there is a subscription ${sub} on this socket`)
     }
-    if (subscriptions.size >= deps.settings.maxSubscriptions) {
+    if (following >= deps.settings.maxSubscriptions) {
       throw new Refusal(
         'too_many',
         `a socket takes ${deps.settings.maxSubscriptions} subscriptions`,
@@ -41,13 +43,14 @@ export const openSubscriptions = (
     }
     const subscription: Subscription = { stop: new AbortController(), place: undefined }
     subscriptions.set(sub, subscription)
+    following += 1
     const done = (): void => {
+      following -= 1
       subscription.stop.abort()
       if (subscriptions.get(sub) === subscription) subscriptions.delete(sub)
     }
-    const following =
-      'all' in frame ? all(frame, subscription) : session(frame, subscription, tenant)
-    following
+    const ending = 'all' in frame ? all(frame, subscription) : session(frame, subscription, tenant)
+    ending
       .catch((error: unknown) => {
         if (!subscription.stop.signal.aborted) refuse(sub, error)
       })

@@ -8,9 +8,10 @@ import { stillAllowed } from '../access/still-allowed.ts'
 import { allCursors } from '../all-cursor.ts'
 import type { RouteDeps } from '../deps.ts'
 import { incarnationOf } from '../incarnation.ts'
+import { principalOf } from '../plugins/principal.ts'
 import { serveSse } from './serve-sse.ts'
 
-type Request = Pick<FastifyRequest, 'headers'>
+type Request = Pick<FastifyRequest, 'headers' | 'raw'>
 type Reply = Pick<FastifyReply, 'hijack' | 'raw' | 'getHeaders'>
 
 /** Whether the client asks for server-sent events. */
@@ -29,7 +30,8 @@ export const sessionBySse = async (
   const afterSeq = lastSeqOf(request) ?? query.afterSeq ?? 0
   await inSnapshot(pool, target, async () => {})
   checkRoom(deps)
-  const isAllowed = (): Promise<boolean> => stillAllowed(deps.authenticate, request)
+  const isAllowed = (): Promise<boolean> =>
+    stillAllowed(deps.authenticate, request, principalOf(request))
   reply.hijack()
   await serveSse(reply.raw, headersOf(reply), deps, isAllowed, async (sink, signal) => {
     sink.caughtUpAt((at) => {
@@ -64,7 +66,8 @@ export const allBySse = async (
   const after = lastEventId(request) ?? query.after
   const place = after === undefined ? { log: of, position: 0 } : cursors.decode(after)
   checkRoom(deps)
-  const isAllowed = (): Promise<boolean> => stillAllowed(deps.authenticate, request)
+  const isAllowed = (): Promise<boolean> =>
+    stillAllowed(deps.authenticate, request, principalOf(request))
   reply.hijack()
   await serveSse(reply.raw, headersOf(reply), deps, isAllowed, async (sink, signal) => {
     if (place.log !== of) return sink.reset({ reason: 'other_log', oldestSeq: 1 })

@@ -37,8 +37,9 @@ export const serveSse = async (
   response.socket?.setNoDelay(true)
   response.on('close', end)
   stopping.addEventListener('abort', end)
-  // The server may have begun to stop while the session was looked up.
-  if (stopping.aborted) end()
+  // The client may have gone, or the server begun to stop, while the session was looked up.
+  if (stopping.aborted || response.destroyed) end()
+  response.on('error', end)
   const sink = sinkOf(response, stop, settings.drainTimeoutMs)
   const keepAlive = setInterval(() => {
     response.write(': still here\n\n')
@@ -75,6 +76,7 @@ const sinkOf = (
   let onCaughtUp: ((at: CaughtUp) => void) | undefined
   const write = (event: string, data: string, id?: string): void => {
     const idLine = id === undefined ? '' : `id: ${id}\n`
+    if (response.writableEnded) return
     // JSON holds no raw line break.
     response.write(`${idLine}event: ${event}\ndata: ${data}\n\n`)
   }
@@ -96,7 +98,7 @@ const sinkOf = (
     reset: (reset) => write('reset', JSON.stringify(reset)),
     ended: (ended) => write('ended', JSON.stringify(ended)),
     live: (frame) => {
-      if (response.writableLength >= mostUnsent) return false
+      if (response.writableEnded || response.writableLength >= mostUnsent) return false
       write('live', JSON.stringify(frame))
       return true
     },
@@ -124,7 +126,8 @@ const drained = async (
       response.on('drain', done)
       stop.signal.addEventListener('abort', done)
     })
-    if (response.writableLength !== last) since = Date.now()
+    // What we write meanwhile, if only that we are still here, is not what was taken.
+    if (response.writableLength < last) since = Date.now()
     last = response.writableLength
     if (Date.now() - since >= drainMs) {
       stop.abort()

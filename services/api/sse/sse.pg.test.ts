@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSse } from '../../../test/harness/sse-client.ts'
 import { openTestApp, type TestApp } from '../../../test/harness/test-app.ts'
+import { readSettings } from '../../settings.ts'
 
 const listening = async (app: TestApp): Promise<string> =>
   app.app.listen({ host: '127.0.0.1', port: 0 })
@@ -118,3 +119,49 @@ t.test(
     t.pass('it closed')
   },
 )
+
+const gaugeOf = async (app: TestApp, name: string): Promise<number> =>
+  Number(new RegExp(`${name} (\\d+)`).exec((await app.call('GET', '/metrics')).text)![1])
+
+t.test('a client that leaves before its stream begins leaves nothing behind', async (t) => {
+  await using app = await openTestApp()
+  const { port } = new URL(await listening(app))
+  await app.call('POST', '/v1/sessions', { sessionId: 's' })
+  for (let n = 0; n < 20; n += 1) {
+    const socket = connect({ host: '127.0.0.1', port: Number(port) })
+    await once(socket, 'connect')
+    socket.write(
+      'GET /v1/sessions/s/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n',
+    )
+    await sleep(1)
+    socket.resetAndDestroy()
+  }
+  for (let tries = 0; tries < 200 && (await gaugeOf(app, 'stemma_streams')) > 0; tries += 1) {
+    await sleep(20)
+  }
+  t.equal(await gaugeOf(app, 'stemma_streams'), 0)
+  t.equal(await gaugeOf(app, 'stemma_followed_sessions'), 0)
+})
+
+t.test('a stalled reader is cut off, whatever is said meanwhile to keep it alive', async (t) => {
+  const settings = { ...readSettings({}), drainTimeoutMs: 1_500, heartbeatMs: 400 }
+  await using app = await openTestApp({ settings })
+  const { port } = new URL(await listening(app))
+  await app.call('POST', '/v1/sessions', { sessionId: 's' })
+  for (let n = 0; n < 30; n += 1) await append(app, 's', 'x'.repeat(500_000))
+  const socket = connect({ host: '127.0.0.1', port: Number(port) })
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(
+    'GET /v1/sessions/s/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n',
+  )
+  for (let tries = 0; tries < 200 && (await gaugeOf(app, 'stemma_streams')) < 1; tries += 1) {
+    await sleep(20)
+  }
+  for (let tries = 0; tries < 500 && (await gaugeOf(app, 'stemma_streams')) > 0; tries += 1) {
+    await sleep(20)
+  }
+  t.equal(await gaugeOf(app, 'stemma_streams'), 0)
+  socket.destroy()
+})
