@@ -27,7 +27,7 @@ await app.listen({ host: '127.0.0.1', port: 0 })
 
 const settle = async (): Promise<void> => {
   for (let n = 0; n < 5; n += 1) {
-    globalThis.gc?.()
+    globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     await sleep(200)
   }
 }

@@ -26,8 +26,9 @@ export type Feed = {
 
 export type OpenedFeed = Disposable & {
   readonly feed: Feed
-  /** The session as it was when the feed was opened. */
-  readonly session: SessionRow
+  /** How the session was when the feed was opened. Of its row no more: it stays as long as this. */
+  readonly headSeq: number
+  readonly deleted: boolean
   /** Which log it is of. */
   readonly log: string
 }
@@ -206,7 +207,8 @@ export const openFeeds = (deps: {
     const opened = feed
     return {
       feed,
-      session,
+      headSeq: session.headSeq,
+      deleted: session.state.deleted === true,
       log: incarnation,
       [Symbol.dispose]: () => {
         opened.users -= 1

@@ -28,11 +28,11 @@ export const followSession = async (
   signal: AbortSignal,
 ): Promise<void> => {
   using opened = await feeds.open(target)
-  const { feed, session, log } = opened
-  let cursor = from.afterSeq < 0 ? session.headSeq : from.afterSeq
+  const { feed, headSeq, deleted, log } = opened
+  let cursor = from.afterSeq < 0 ? headSeq : from.afterSeq
   if (from.log !== undefined && from.log !== log) return sink.reset(otherLog)
-  if (session.state.deleted) return sink.ended({ reason: 'deleted', afterSeq: cursor })
-  if (cursor > session.headSeq) return sink.reset({ reason: 'ahead', oldestSeq: 1 })
+  if (deleted) return sink.ended({ reason: 'deleted', afterSeq: cursor })
+  if (cursor > headSeq) return sink.reset({ reason: 'ahead', oldestSeq: 1 })
 
   let deleted = false
   /** Writes a page. Gives whether the session is deleted, as far as it was followed. */
@@ -54,7 +54,7 @@ export const followSession = async (
     if (cursor < feed.head && (await sink.turn(give))) {
       return sink.ended({ reason: 'deleted', afterSeq: cursor })
     }
-    if (!caughtUp && cursor >= session.headSeq && !feed.lost && !signal.aborted) {
+    if (!caughtUp && cursor >= headSeq && !feed.lost && !signal.aborted) {
       caughtUp = true
       sink.caughtUp({ seq: cursor, log })
     }

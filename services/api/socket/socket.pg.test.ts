@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSocket, type Frame } from '../../../test/harness/socket-client.ts'
@@ -277,4 +278,18 @@ t.test('a page opens a socket with a ticket, once, and a wrong one opens none', 
   await client.wait(({ pong }) => pong === true)
   await t.rejects(open(ticket, 'http://localhost:5173'), /401/)
   await t.rejects(open('x', 'http://localhost:5173'), /401/)
+})
+
+t.test('an open socket holds nothing of the request that it came from', async (t) => {
+  await using app = await openTestApp()
+  const responses: ServerResponse[] = []
+  app.app.addHook('preHandler', async (_request, reply) => void responses.push(reply.raw))
+  using client = await openSocket(await listening(app))
+  client.send({ op: 'ping' })
+  await client.wait(({ pong }) => pong === true)
+  t.equal(responses.length, 1)
+  t.equal(responses[0]!.socket, null, 'the response does not wait on the connection')
+  const [socket] = app.app.websocketServer.clients
+  t.equal(socket!.listenerCount('error'), 1, 'one listener for errors, which is ours')
+  t.same(app.reported, [])
 })
