@@ -28,10 +28,10 @@ export const followSession = async (
   signal: AbortSignal,
 ): Promise<void> => {
   using opened = await feeds.open(target)
-  const { feed, headSeq, deleted, log } = opened
+  const { feed, headSeq, log } = opened
   let cursor = from.afterSeq < 0 ? headSeq : from.afterSeq
   if (from.log !== undefined && from.log !== log) return sink.reset(otherLog)
-  if (deleted) return sink.ended({ reason: 'deleted', afterSeq: cursor })
+  if (opened.deleted) return sink.ended({ reason: 'deleted', afterSeq: cursor })
   if (cursor > headSeq) return sink.reset({ reason: 'ahead', oldestSeq: 1 })
 
   let deleted = false
