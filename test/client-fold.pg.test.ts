@@ -14,7 +14,7 @@ import { event, prompt, rehearse, startTurn } from './harness/rehearsal.ts'
 import { seeded } from './harness/seeded.ts'
 import { openTestApp, type TestApp } from './harness/test-app.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 type Page = TranscriptPage & { readonly cursor: { readonly next: string | null } }
 type Followed = {

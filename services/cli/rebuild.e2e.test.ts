@@ -3,7 +3,7 @@ import { openDataDir } from '../../test/harness/data-dir.ts'
 import { runCommand } from '../../test/harness/run-command.ts'
 import { startServer } from '../../test/harness/server-process.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 t.test(
   'a rebuild joins the embedded PostgreSQL of a running server, which goes on with the new rows',

@@ -10,7 +10,7 @@ import { openTestDatabase } from '../../test/harness/database.ts'
 import { startServer, type ServerProcess } from '../../test/harness/server-process.ts'
 
 // Processes and a PostgreSQL of its own in each test.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const create = ({ url }: ServerProcess, sessionId: string) =>
   fetch(`${url}/v1/sessions`, {

@@ -9,7 +9,7 @@ import { runCommand, type CommandResult } from '../../test/harness/run-command.t
 import { startServer } from '../../test/harness/server-process.ts'
 
 // Processes in each test.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 type Made = { readonly token: string; readonly entry: object }
 
