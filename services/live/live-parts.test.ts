@@ -53,11 +53,35 @@ t.test('behind a gap listeners are told once, and a replace mends it', async (t)
   t.same(saidOf(addFrame(mended.parts, delta(7, '!')).parts), ['abcdexy!'])
 })
 
-t.test('what is too long to be kept is relayed as a gap', async (t) => {
-  const { parts, out, gap } = addFrame(none, delta(0, 'x'.repeat(1024 * 1024 + 1)))
-  t.match(out, { resync: true })
-  t.ok(gap)
-  t.same(saidOf(parts), [undefined])
+t.test('a part that is too long is given up once: nobody is asked to send it anew', async (t) => {
+  const mebibyte = 1024 * 1024
+  for (const frame of [
+    delta(0, 'x'.repeat(mebibyte + 1)),
+    { ...at, replace: 'x'.repeat(mebibyte + 1) },
+  ]) {
+    const { parts, out, gap } = addFrame(none, frame)
+    t.match(out, { resync: true })
+    t.notOk(gap)
+    t.same(saidOf(parts), [undefined])
+    t.match(addFrame(parts, delta(mebibyte + 1, 'y')), { out: undefined, gap: false })
+    t.match(addFrame(parts, { ...at, replace: 'short' }), { out: undefined, gap: false })
+  }
+})
+
+t.test('what a session keeps is bounded, in parts and in text', async (t) => {
+  let parts = none
+  const say = (partId: string, frame: LiveFrame) => {
+    const added = addFrame(parts, { ...frame, partId })
+    ;({ parts } = added)
+    return added
+  }
+  for (let n = 0; n < 300; n += 1) say(`p${n}`, delta(0, 'x'))
+  t.equal(parts.size, 256)
+  t.match(say('more', delta(0, 'x')), { out: { resync: true }, gap: false })
+  t.match(say('more', delta(1, 'x')), { out: undefined, gap: false })
+  for (let n = 0; n < 20; n += 1) say(`p${n}`, delta(1, 'x'.repeat(1_000_000)))
+  const kept = saidOf(parts).reduce((sum, text) => sum + (text?.length ?? 0), 0)
+  t.ok(kept <= 8 * 1024 * 1024, `${kept} code units`)
 })
 
 t.test('an event ends what it is about, and nothing else', async (t) => {

@@ -1,7 +1,10 @@
 import type { StoredEvent } from '../../schema/events/envelope.ts'
 import type { LiveFrame, LiveKind, LiveOut } from '../../schema/socket/live.ts'
 
-/** A part that is being said. `text` is undefined after a gap, until the part is replaced. */
+/**
+ * A part that is being said. `text` is undefined after a gap, until the part is replaced, and for good
+ * where the part is too long to be kept: its event has it.
+ */
 export type LivePart = {
   readonly turnId?: string
   readonly fence?: number
@@ -10,13 +13,14 @@ export type LivePart = {
   readonly partId: string
   readonly kind: LiveKind
   readonly text: string | undefined
+  readonly tooLong?: true
 }
 
 export type LiveParts = ReadonlyMap<string, LivePart>
 
-/** The longest text that is kept for who comes later; a longer part is relayed only. */
+/** The longest text that is kept, and passed on; of more its event tells. */
 const longestText = 1024 * 1024
-/** Of one session: what is more is relayed, and not kept. */
+/** Of one session, likewise. */
 const mostParts = 256
 const mostText = 8 * 1024 * 1024
 
@@ -45,18 +49,26 @@ export const addFrame = (parts: LiveParts, frame: LiveFrame): Addition => {
     partId,
     kind,
   }
-  const withText = (text: string | undefined): LiveParts =>
-    new Map(parts).set(key, {
-      ...of,
-      text: text !== undefined && isTooLong(text) ? undefined : text,
-    })
+  const withText = (text: string | undefined): LiveParts => new Map(parts).set(key, { ...of, text })
   const others = sizeOf(parts) - (known?.text?.length ?? 0)
   const isTooLong = (text: string): boolean =>
     text.length > longestText || others + text.length > mostText
   const resync = { resync: true, messageId, partId } as const
 
-  if (!known && parts.size >= mostParts) return { parts, out: resync, gap: true }
+  // A sender who was told of a gap here would send it all anew, with every piece.
+  const givenUp = (): Addition => ({
+    parts: new Map(parts).set(key, { ...of, text: undefined, tooLong: true }),
+    out: resync,
+    gap: false,
+  })
+
+  if (known?.tooLong) return { parts, out: undefined, gap: false }
+  if (!known && parts.size >= mostParts) {
+    const begins = 'replace' in frame || frame.offset === 0
+    return { parts, out: begins ? resync : undefined, gap: false }
+  }
   if ('replace' in frame) {
+    if (isTooLong(frame.replace)) return givenUp()
     return {
       parts: withText(frame.replace),
       out: { ...of, offset: 0, replace: frame.replace },
@@ -68,10 +80,11 @@ export const addFrame = (parts: LiveParts, frame: LiveFrame): Addition => {
   if (offset > said.length) return { parts: withText(undefined), out: resync, gap: true }
   const fresh = delta.slice(said.length - offset)
   if (fresh === '' && known) return { parts, out: undefined, gap: false }
+  if (isTooLong(said + fresh)) return givenUp()
   return {
     parts: withText(said + fresh),
-    out: isTooLong(said + fresh) ? resync : { ...of, offset: said.length, delta: fresh },
-    gap: isTooLong(said + fresh),
+    out: { ...of, offset: said.length, delta: fresh },
+    gap: false,
   }
 }
 
@@ -134,7 +147,7 @@ const endsOf = (event: StoredEvent): ((part: LivePart) => boolean) | undefined =
 }
 
 /** All that a part has said, as one frame; a `resync` if it has a gap. */
-export const wholeOf = ({ text, ...part }: LivePart): LiveOut =>
+export const wholeOf = ({ text, tooLong: _tooLong, ...part }: LivePart): LiveOut =>
   text === undefined
     ? { resync: true, messageId: part.messageId, partId: part.partId }
     : { ...part, offset: 0, replace: text }

@@ -72,7 +72,7 @@ const sinkOf = (
   drainMs: number,
 ): SseSink & { readonly forbid: () => void } => {
   const lane = createLane(1)
-  let afterSeq = 0
+  let place: { readonly afterSeq: number } | { readonly cursor: string } | undefined
   let onCaughtUp: ((at: CaughtUp) => void) | undefined
   const write = (event: string, data: string, id?: string): void => {
     const idLine = id === undefined ? '' : `id: ${id}\n`
@@ -87,11 +87,12 @@ const sinkOf = (
         return work()
       }),
     event: (envelope, { seq, cursor }) => {
-      afterSeq = seq
+      place = cursor === undefined ? { afterSeq: seq } : { cursor }
       write('event', envelope, cursor ?? String(seq))
     },
-    forbid: () => write('ended', JSON.stringify({ reason: 'forbidden', afterSeq })),
+    forbid: () => write('ended', JSON.stringify({ reason: 'forbidden', ...place })),
     caughtUp: (at) => {
+      place = 'seq' in at ? { afterSeq: at.seq } : { cursor: at.cursor }
       write('caught-up', JSON.stringify(at), 'seq' in at ? String(at.seq) : at.cursor)
       onCaughtUp?.(at)
     },
