@@ -15,6 +15,10 @@ export type SessionState = {
   readonly compactions?: Readonly<Record<string, string>>
   readonly shells?: Readonly<Record<string, true>>
   readonly epochs?: Readonly<Record<string, OpenEpoch>>
+  /** Answers given while no turn was active, by request: work until a turn takes them up. */
+  readonly answers?: Readonly<Record<string, OpenRequest>>
+  /** The last compaction did not shrink the context, and no message was added since (rule 16). */
+  readonly futile?: true
   readonly importBefore?: ImportBefore
 }
 
@@ -24,6 +28,14 @@ export type OpenTurn = {
   readonly incarnation?: number
   readonly fence: number
   readonly startedSeq: number
+  /** Given up by its owner: anyone may claim it. */
+  readonly released?: true
+  /** The first request to interrupt it, and the shortest grace that was given with one (ms). */
+  readonly interrupt?: { readonly seq: number; readonly graceMs?: number; readonly graceSeq?: number }
+  /** Failed attempts and failed steps in a row (rule 14). */
+  readonly failures?: number
+  /** A compaction for overflow has been started (rule 16). */
+  readonly overflow?: true
 }
 
 export type OpenStep = {
@@ -32,6 +44,10 @@ export type OpenStep = {
   readonly finish?: string
   readonly parts?: Readonly<Record<string, 'text' | 'reasoning'>>
   readonly calls?: Readonly<Record<string, OpenCall>>
+  /** What forbids another attempt: a `once` call that was dispatched, a part that must stay (rule 13). */
+  readonly veto?: { readonly callId: string } | { readonly partId: string }
+  /** Left by an owner that is gone: it takes no new part (rule 7). */
+  readonly inherited?: true
 }
 
 /** A tool call that has not settled. `streaming`: its input is arriving; `streamed`: it has arrived. */
@@ -40,13 +56,17 @@ export type OpenCall = {
   readonly effect?: 'read' | 'idempotent' | 'once'
   readonly provider?: true
   readonly requestId?: string
-  readonly answered?: true
+  /** `true`: a question or an elicitation was answered; else what was decided of a permission. */
+  readonly answered?: true | 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
+  readonly effectKey?: string
+  readonly childSessionId?: string
 }
 
 export type OpenRequest = {
   readonly kind: 'question' | 'permission' | 'elicitation'
   readonly messageId?: string
   readonly callId?: string
+  readonly expiresAt?: string
 }
 
 export type WaitingInput = { readonly kind: string; readonly delivery: 'steer' | 'queue' }
