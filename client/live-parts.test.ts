@@ -1,3 +1,4 @@
+import { emptyReport } from '../test/harness/rehearsal.ts'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Envelope } from '../schema/events/envelope.ts'
@@ -239,7 +240,7 @@ t.test('a higher fence ends what is live under a lower one, by frame or by event
     fromOwnerId: 'o',
     fromFence: 2,
     fence: 3,
-    report: {},
+    report: emptyReport,
   })
   t.same(transcript.live, [])
   t.notOk(transcript.applyLive(frame(3, 'er', { fence: 2 })))

@@ -11,7 +11,7 @@ t.test(
     await using b = await openTestApp({ database })
     const origin = await b.app.listen({ host: '127.0.0.1', port: 0 })
     await a.call('POST', '/v1/sessions', { sessionId: 's' })
-    await a.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'me' })
+    await a.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'me', incarnation: 1 })
     const open = (requestId: string) =>
       a.call('POST', '/v1/sessions/s/events', {
         turnId: 'trn_1',

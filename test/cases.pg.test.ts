@@ -116,7 +116,7 @@ t.test(
   async (t) => {
     await withApp(async (call) => {
       await call('POST', '/v1/sessions', { sessionId: 's' })
-      await call('POST', '/v1/sessions/s/turns', { turnId: 'trn', ownerId: 'own' })
+      await call('POST', '/v1/sessions/s/turns', { turnId: 'trn', ownerId: 'own', incarnation: 1 })
       t.equal((await call('DELETE', '/v1/sessions/s')).status, 204)
       const late = await call('POST', '/v1/sessions/s/events', {
         turnId: 'trn',
@@ -229,7 +229,7 @@ t.test(
   async (t) => {
     await withApp(async (call) => {
       await call('POST', '/v1/sessions', { sessionId: 's' })
-      await call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'a' })
+      await call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'a', incarnation: 1 })
       const end = {
         turnId: 'trn_1',
         fence: 1,
@@ -244,7 +244,7 @@ t.test(
       }
       const first = await call('POST', '/v1/sessions/s/events', end)
       t.match(first, { status: 200, body: { data: { firstSeq: 3, lastSeq: 3 } } })
-      await call('POST', '/v1/sessions/s/turns', { turnId: 'trn_2', ownerId: 'b' })
+      await call('POST', '/v1/sessions/s/turns', { turnId: 'trn_2', ownerId: 'b', incarnation: 1 })
       const again = await call('POST', '/v1/sessions/s/events', end)
       t.match(again, {
         status: 200,

@@ -57,7 +57,7 @@ t.test('what is live of a part is beside its message, until the event has the wh
   await using app = await openTestApp()
   const origin = await app.app.listen({ host: '127.0.0.1', port: 0 })
   await app.call('POST', '/v1/sessions', { sessionId: 's' })
-  await app.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'me' })
+  await app.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'me', incarnation: 1 })
   const held = { turnId: 'trn_1', fence: 1 }
   const write = (...events: unknown[]) =>
     app.call('POST', '/v1/sessions/s/events', { ...held, events })

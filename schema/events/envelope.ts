@@ -3,12 +3,14 @@ import type { EventData, EventType } from './event-table.ts'
 import { Id, idPattern, JsonObject, strict } from './shapes.ts'
 
 /**
- * `turnId` and `fence` are the store's; `importClosing` marks what an importer derived from its
- * source's end. All else is the writer's own.
+ * `turnId` and `fence` are the store's; so is `given`, the data as it was sent, where the store
+ * completed it (rule 9); `importClosing` marks what an importer derived from its source's end. All
+ * else is the writer's own.
  */
 export type EventMeta = {
   readonly turnId?: string
   readonly fence?: number
+  readonly given?: unknown
   readonly importClosing?: true
   readonly [member: string]: unknown
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { anyone, owner, ownerOrStore, type EventFamily } from './event-family.ts'
+import { CallEffect } from './call.ts'
 import { Content, EventError, Id, Json, strict } from './shapes.ts'
 
 const Started = strict({ messageId: Id, partId: Id })
@@ -13,11 +14,6 @@ const Ended = strict({
 })
 const Exclusion = strict({ messageId: Id, partId: Id, reason: Type.String() })
 
-export const Effect = Type.Union([
-  Type.Literal('read'),
-  Type.Literal('idempotent'),
-  Type.Literal('once'),
-])
 export const CallOutcome = Type.Union([
   Type.Literal('ok'),
   Type.Literal('error'),
@@ -41,7 +37,7 @@ export const partEvents = {
       callId: Id,
       name: Type.String(),
       input: Json,
-      effect: Effect,
+      effect: CallEffect,
       effectKey: Type.Optional(Id),
       repeats: Type.Optional(Id),
       executedBy: Type.Union([Type.Literal('host'), Type.Literal('provider')]),

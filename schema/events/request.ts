@@ -1,6 +1,24 @@
 import { Type } from 'typebox'
 import { owner, store, type EventFamily } from './event-family.ts'
-import { Answers, By, Decision, Id, Json, Permission, Question, strict } from './shapes.ts'
+import {
+  Answers,
+  By,
+  Decision,
+  ElicitationAction,
+  Id,
+  Json,
+  Permission,
+  Question,
+  strict,
+} from './shapes.ts'
+
+/** A decision that stands for later requests: named by the request that it answered. */
+export const StandingRule = strict({
+  requestId: Id,
+  action: Type.String(),
+  resources: Type.Array(Type.String()),
+  decision: Type.Union([Type.Literal('allow'), Type.Literal('reject')]),
+})
 
 export const requestEvents = {
   'request.opened': owner(
@@ -27,7 +45,7 @@ export const requestEvents = {
       answers: Type.Optional(Answers),
       decision: Type.Optional(Decision),
       message: Type.Optional(Type.String()),
-      action: Type.Optional(Type.String()),
+      action: Type.Optional(ElicitationAction),
       content: Type.Optional(Json),
       by: By,
     }),
@@ -46,6 +64,6 @@ export const requestEvents = {
       messageId: Type.Optional(Id),
     }),
   ),
-  'permission.granted': store(strict({ rule: Json })),
-  'permission.revoked': store(strict({ rule: Json })),
+  'permission.granted': store(strict({ rule: StandingRule })),
+  'permission.revoked': store(strict({ rule: StandingRule })),
 } as const satisfies EventFamily

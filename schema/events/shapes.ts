@@ -77,6 +77,13 @@ export const Decision = Type.Union([
   Type.Literal('reject_always'),
 ])
 
+/** What a person did with an elicitation, in the words of the Model Context Protocol. */
+export const ElicitationAction = Type.Union([
+  Type.Literal('accept'),
+  Type.Literal('decline'),
+  Type.Literal('cancel'),
+])
+
 export const Location = strict({
   host: Type.Optional(Type.String()),
   directory: Type.String(),

@@ -1,8 +1,63 @@
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { ownerOrStore, store, type EventFamily } from './event-family.ts'
-import { By, EventError, Fence, Id, Json, strict } from './shapes.ts'
+import { CallEffect } from './call.ts'
+import { Attempt, By, Decision, EventError, Fence, Id, strict } from './shapes.ts'
 
 const Incarnation = Type.Integer({ minimum: 0 })
+
+/** What became of a call that was unsettled when its turn changed hands (rule 11). */
+const CallReport = strict({
+  messageId: Id,
+  callId: Id,
+  was: Type.Union([
+    Type.Literal('streaming'),
+    Type.Literal('streamed'),
+    Type.Literal('called'),
+    Type.Literal('dispatched'),
+  ]),
+  now: Type.Union(
+    [
+      Type.Literal('streamed'),
+      Type.Literal('called'),
+      Type.Literal('waiting'),
+      Type.Literal('dispatched'),
+      Type.Literal('cancelled'),
+      Type.Literal('unknown'),
+    ],
+    {
+      description:
+        '`called`: may be dispatched; `waiting`: its request is open; `dispatched`: its child ' +
+        'session runs; `cancelled` and `unknown`: settled so; `streamed`: its input is whole, and it was never called',
+    },
+  ),
+  effect: Type.Optional(CallEffect),
+  requestId: Type.Optional(Id),
+  childSessionId: Type.Optional(Id),
+  answered: Type.Optional(Type.Literal(true)),
+  /** A permission that was given and not used yet: it must be asked for again if it is void (rule 18). */
+  decision: Type.Optional(Decision),
+  void: Type.Optional(Type.Literal(true)),
+})
+
+/** All that passes on to who takes a turn over, and what was closed for it. */
+export const TakeOverReport = strict({
+  step: Type.Optional(
+    strict({
+      messageId: Id,
+      attempt: Attempt,
+      now: Type.Union([Type.Literal('open'), Type.Literal('failed')]),
+      finish: Type.Optional(Type.String({ description: 'to end the step with' })),
+    }),
+  ),
+  calls: Type.Array(CallReport),
+  requests: Type.Array(Id, { description: 'open: they keep their ids' }),
+  inputs: Type.Array(Id, { description: 'waiting' }),
+  parts: Type.Array(Id, { description: 'ended as partial' }),
+  epochs: Type.Array(Id, { description: 'failed' }),
+  compactions: Type.Array(Id, { description: 'failed' }),
+  interrupted: Type.Optional(Type.Literal(true)),
+})
+export type TakeOverReport = Static<typeof TakeOverReport>
 
 export const turnEvents = {
   'turn.started': store(
@@ -23,11 +78,18 @@ export const turnEvents = {
       fromOwnerId: Id,
       fromFence: Fence,
       fence: Fence,
-      report: Json,
+      report: TakeOverReport,
     }),
   ),
   'turn.released': store(strict({ turnId: Id, fence: Fence })),
-  'turn.interrupt.requested': store(strict({ turnId: Id, reason: Type.String(), by: By })),
+  'turn.interrupt.requested': store(
+    strict({
+      turnId: Id,
+      reason: Type.String(),
+      by: By,
+      graceMs: Type.Optional(Type.Integer({ minimum: 0 })),
+    }),
+  ),
   'turn.ended': ownerOrStore(
     strict({
       turnId: Id,

@@ -9,7 +9,7 @@ const ended = turnEvents['turn.ended'].data.properties
 export const StartTurn = strict({
   turnId: Type.Optional(Id),
   ownerId: Id,
-  incarnation: started.incarnation,
+  incarnation: Type.Integer({ minimum: 1, description: 'of the owner: `POST /v1/owners`' }),
   inputs: Type.Optional(
     Type.Array(Id, { maxItems: 256, uniqueItems: true, description: 'waiting inputs to take up' }),
   ),

@@ -82,3 +82,26 @@ begin
     end if;
   end loop;
 end $body$
+-- statement
+-- The append behind its guards: owners are locked and checked first, so that nobody waits for an
+-- owner with a session's row or the horizon's key in hand.
+create function stemma.append_guarded_v1(
+  p_wait boolean, p_state_version int,
+  a_sid bigint[], a_tenant int[], a_session_id text, a_expected bigint[], a_head bigint[], a_state text,
+  e_a int[], e_seq bigint[], e_id text, e_type text, e_version int[], e_data text, e_meta text,
+  e_occurred text,
+  n_a int[], n_name text, n_seq bigint[], n_replace boolean[],
+  r_a int[], r_command text, r_route text, r_hash text, r_status int[], r_first bigint[],
+  r_last bigint[], r_result text,
+  g_tenant int[], g_owner text, g_incarnation bigint[], g_need text[]
+) returns table (a int, outcome text, sid bigint, head bigint)
+language plpgsql volatile
+as $body$
+begin
+  perform stemma.check_owners_v1(g_tenant, g_owner, g_incarnation, g_need);
+  return query select r.a, r.outcome, r.sid, r.head from stemma.append_v1(
+    p_wait, p_state_version, a_sid, a_tenant, a_session_id, a_expected, a_head, a_state,
+    e_a, e_seq, e_id, e_type, e_version, e_data, e_meta, e_occurred,
+    n_a, n_name, n_seq, n_replace,
+    r_a, r_command, r_route, r_hash, r_status, r_first, r_last, r_result) r;
+end $body$

@@ -169,7 +169,12 @@ t.test(
     await using api = await openTestApp()
     await api.call('POST', '/v1/sessions', { sessionId: 's' })
     await api.call('POST', '/v1/sessions/s/inputs', { messageId: 'm', text: 'x' })
-    await api.call('POST', '/v1/sessions/s/turns', { turnId: 't', ownerId: 'o', inputs: ['m'] })
+    await api.call('POST', '/v1/sessions/s/turns', {
+      turnId: 't',
+      ownerId: 'o',
+      incarnation: 1,
+      inputs: ['m'],
+    })
     for (const url of [
       '/v1/sessions/s',
       '/v1/sessions/s/events',

@@ -3,7 +3,7 @@ import type { EventData } from '../../schema/events/event-table.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Target } from '../log/command.ts'
 import { readEvents } from '../log/read-events.ts'
-import { messageName } from '../log/rules/draft.ts'
+import { messageName } from '../log/rules/names.ts'
 import { inSnapshot } from '../reads/in-snapshot.ts'
 import type { Input } from '../reads/read-inputs.ts'
 

@@ -131,7 +131,11 @@ t.test(
     })
     await ask('GET', `${session}/inputs`, '/v1/sessions/s/inputs')
     await ask('DELETE', `${session}/inputs/{messageId}`, '/v1/sessions/s/inputs/m')
-    await ask('POST', `${session}/turns`, '/v1/sessions/s/turns', { turnId: 't', ownerId: 'o' })
+    await ask('POST', `${session}/turns`, '/v1/sessions/s/turns', {
+      turnId: 't',
+      ownerId: 'o',
+      incarnation: 1,
+    })
     const events = [
       { eventId: 'e', type: 'session.viewed', data: {} },
       { type: 'turn.ended', data: { turnId: 't', outcome: 'completed', fence: 1 } },

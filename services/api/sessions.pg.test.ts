@@ -92,7 +92,7 @@ t.test(
       ['GET', '/inputs', undefined],
       ['GET', '/turns/t', undefined],
       ['POST', '/inputs', { text: 'x' }],
-      ['POST', '/turns', { ownerId: 'o' }],
+      ['POST', '/turns', { ownerId: 'o', incarnation: 1 }],
       ['POST', '/archive', undefined],
       ['POST', '/events', { events: [{ type: 'session.viewed', data: {} }] }],
     ] as const) {

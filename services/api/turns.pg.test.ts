@@ -5,7 +5,12 @@ import { openTestApp, type TestApp } from '../../test/harness/test-app.ts'
 const started = async ({ call }: TestApp): Promise<void> => {
   await call('POST', '/v1/sessions', { sessionId: 's' })
   await call('POST', '/v1/sessions/s/inputs', { messageId: 'm', text: 'x' })
-  await call('POST', '/v1/sessions/s/turns', { turnId: 't', ownerId: 'own', inputs: ['m'] })
+  await call('POST', '/v1/sessions/s/turns', {
+    turnId: 't',
+    ownerId: 'own',
+    incarnation: 1,
+    inputs: ['m'],
+  })
 }
 
 const end = ({ call }: TestApp) =>
@@ -28,7 +33,11 @@ t.test('an input waits, is changed, and is delivered by the turn that takes it u
   const waiting = await api.call('GET', '/v1/sessions/s/inputs')
   t.match(waiting.body, { data: [{ messageId: 'm', delivery: 'queue', status: 'waiting' }] })
   t.match((await api.call('GET', '/v1/sessions/s/messages')).body, { data: [] })
-  const turn = await api.call('POST', '/v1/sessions/s/turns', { ownerId: 'own', inputs: ['m'] })
+  const turn = await api.call('POST', '/v1/sessions/s/turns', {
+    ownerId: 'own',
+    incarnation: 1,
+    inputs: ['m'],
+  })
   t.match([turn.status, turn.body], [201, { data: { turnId: /^trn_/, fence: 1 } }])
   t.match((await api.call('GET', '/v1/sessions/s/inputs')).body, { data: [] })
   t.match((await api.call('GET', '/v1/sessions/s/messages')).body, { data: [{ text: 'do it' }] })

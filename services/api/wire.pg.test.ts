@@ -112,7 +112,7 @@ t.test('who goes away while waiting for a turn is not waited for', async (t) => 
   await using api = await openTestApp()
   const { url } = await listen(api)
   await api.call('POST', '/v1/sessions', { sessionId: 's' })
-  await api.call('POST', '/v1/sessions/s/turns', { turnId: 't', ownerId: 'o' })
+  await api.call('POST', '/v1/sessions/s/turns', { turnId: 't', ownerId: 'o', incarnation: 1 })
   const leaving = new AbortController()
   const reply = fetch(`${url}/v1/sessions/s/turns/t?waitMs=30000`, { signal: leaving.signal })
   await sleep(200)

@@ -38,7 +38,12 @@ t.test(
     const environment = { STEMMA_URL: url }
     await post(url, '', { sessionId: 's', title: 'A turn as it happens' })
     await post(url, '/s/inputs', { messageId: 'in_1', text: 'first question' })
-    await post(url, '/s/turns', { turnId: 'trn_1', ownerId: 'me', inputs: ['in_1'] })
+    await post(url, '/s/turns', {
+      turnId: 'trn_1',
+      ownerId: 'me',
+      incarnation: 1,
+      inputs: ['in_1'],
+    })
     const write = (at: string, ...events: unknown[]) =>
       post(at, '/s/events', { turnId: 'trn_1', fence: 1, events })
     await write(url, started('a_1'), said('a_1', 'first answer'))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { StoredEvent } from '../../schema/events/envelope.ts'
 import type { LiveFrame } from '../../schema/socket/live.ts'
-import { event } from '../../test/harness/rehearsal.ts'
+import { event, emptyReport } from '../../test/harness/rehearsal.ts'
 import { addFrame, endParts, wholeOf, type LiveParts } from './live-parts.ts'
 
 const at = { messageId: 'm', partId: 'p', kind: 'text' } as const
@@ -105,7 +105,7 @@ t.test('an event ends what it is about, and nothing else', async (t) => {
   t.equal(after(event('step.retried', { messageId: 'm', attempt: 2, error })), 'ef')
   t.equal(after(event('step.failed', { messageId: 'm', error })), 'f')
   const claim = { turnId: 'trn_1', ownerId: 'b', incarnation: 1, fromOwnerId: 'a', fromFence: 1 }
-  t.equal(after(event('turn.claimed', { ...claim, fence: 2, report: {} })), 'f')
+  t.equal(after(event('turn.claimed', { ...claim, fence: 2, report: emptyReport })), 'f')
   t.equal(after(event('turn.ended', { turnId: 'trn_1', outcome: 'completed', fence: 1 })), 'f')
   t.equal(after(event('session.deleted', {})), '')
   t.equal(after(event('session.viewed', {})), 'abcdef')

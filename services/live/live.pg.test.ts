@@ -10,7 +10,7 @@ const listening = async (app: TestApp): Promise<string> =>
 /** A session in whose turn a text has begun. */
 const begin = async (app: TestApp): Promise<void> => {
   await app.call('POST', '/v1/sessions', { sessionId: 's' })
-  await app.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'me' })
+  await app.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ownerId: 'me', incarnation: 1 })
   const model = { modelId: 'm', providerId: 'p' }
   const { status } = await write(app, [
     { type: 'step.started', data: { messageId: 'msg_1', attempt: 1, agent: 'me', model } },
@@ -106,7 +106,11 @@ t.test('frames of a fenced owner, or of none, are dropped and refused', async (t
   await write(app, [
     { type: 'turn.ended', data: { turnId: 'trn_1', outcome: 'completed', fence: 1 } },
   ])
-  await app.call('POST', '/v1/sessions/s/turns', { turnId: 'trn_2', ownerId: 'other' })
+  await app.call('POST', '/v1/sessions/s/turns', {
+    turnId: 'trn_2',
+    ownerId: 'other',
+    incarnation: 1,
+  })
   t.equal((await say({ ...part, offset: 0, delta: 'x' })).code, 'fenced')
   t.equal(
     (await say({ ...part, turnId: 'trn_2', fence: 2, offset: 0, delta: 'ok' })).code,

@@ -36,6 +36,7 @@ const appendTo = (sid: number, sessionId: string): SessionAppend => ({
       result: { firstSeq: 2 },
     },
   ],
+  guards: [],
 })
 
 const only = (append: SessionAppend): SessionAppend => ({
@@ -44,6 +45,7 @@ const only = (append: SessionAppend): SessionAppend => ({
   events: append.events.slice(0, 1),
   names: [],
   receipts: [],
+  guards: [],
 })
 
 const makeSession = async (pool: Pool, sessionId: string): Promise<number> => {

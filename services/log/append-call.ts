@@ -1,6 +1,7 @@
 import { DatabaseError, type Connection } from '../database/connection.ts'
 import { booleanList, numberList, textList } from '../database/lists.ts'
 import type { BroughtName, DecidedEvent } from './rules/draft.ts'
+import type { Guard } from './guard.ts'
 import { stateVersion, type SessionState } from './session-state.ts'
 
 /** All that one call appends to one session; `sid` 0 creates it. */
@@ -14,6 +15,7 @@ export type SessionAppend = {
   readonly events: readonly DecidedEvent[]
   readonly names: readonly BroughtName[]
   readonly receipts: readonly ReceiptRow[]
+  readonly guards: readonly Guard[]
 }
 
 export type ReceiptRow = {
@@ -36,7 +38,8 @@ export type AppendResult = {
 /**
  * Appends to many sessions in one call of the database's append function, each as a whole or not at
  * all. Gives a result per session, in the order given. Throws DatabaseError if an event id, a name
- * or a receipt is there already (then nothing was appended), ConnectionLost if nobody can know.
+ * or a receipt is there already or a guard fails (then nothing was appended), ConnectionLost if
+ * nobody can know.
  */
 export const callAppend = async (
   connection: Connection,
@@ -57,7 +60,7 @@ export const callAppend = async (
     outcome: AppendResult['outcome']
     sid: number
     head: number
-  }>(appendSql, parametersOf(sorted, options.wait), timeLimit(options.timeoutMs))
+  }>(...callOf(sorted, options.wait), timeLimit(options.timeoutMs))
   const results: AppendResult[] = []
   for (const { a, outcome, sid, head } of rows) {
     results[order[a - 1]!] = { outcome, sid, head }
@@ -75,6 +78,30 @@ const appendSql = `select a, outcome, sid, head from stemma.append_v1(
   $9::text::int[], $10::text::bigint[], $11, $12, $13::text::int[], $14, $15, $16,
   $17::text::int[], $18, $19::text::bigint[], $20::text::boolean[],
   $21::text::int[], $22, $23, $24, $25::text::int[], $26::text::bigint[], $27::text::bigint[], $28)`
+
+/** With guards the function that checks them first. */
+const callOf = (appends: readonly SessionAppend[], wait: boolean): [string, unknown[]] => {
+  const parameters = parametersOf(appends, wait)
+  const guards = appends.flatMap((append) => append.guards)
+  if (guards.length === 0) return [appendSql, parameters]
+  return [
+    appendGuardedSql,
+    [
+      ...parameters,
+      numberList(guards.map(({ tenant }) => tenant)),
+      textList(guards.map(({ ownerId }) => ownerId)),
+      numberList(guards.map(({ incarnation }) => incarnation)),
+      `{${guards.map(({ need }) => need).join(',')}}`,
+    ],
+  ]
+}
+
+/** The code of a guard that failed: nothing was appended. */
+export const guardFailed = 'P0S03'
+
+const appendGuardedSql = appendSql
+  .replace('append_v1', 'append_guarded_v1')
+  .replace('$28)', '$28, $29::text::int[], $30, $31::text::bigint[], $32::text::text[])')
 
 const parametersOf = (appends: readonly SessionAppend[], wait: boolean): unknown[] => {
   const events = appends.flatMap((append, index) =>
@@ -127,7 +154,8 @@ const appendOne = async (
   append: SessionAppend,
   options: { readonly timeoutMs?: number },
 ): Promise<boolean> => {
-  const { sid, events, names, receipts } = append
+  const { sid, events, names, receipts, guards } = append
+  if (guards.length > 0) return false
   if (sid === 0 || receipts.length > 1 || names.some(({ replace }) => replace)) return false
   const parameters = [
     stateVersion,

@@ -3,6 +3,7 @@ import { openTestDatabase, type TestDatabase } from '../../test/harness/database
 import { event, prompt, stepStarted } from '../../test/harness/rehearsal.ts'
 import type { Refusal } from '../../schema/errors.ts'
 import type { Act, Command } from './command.ts'
+import { defaultLimits } from './rules/decide.ts'
 import { runCarefully } from './careful.ts'
 import { openLog, type Log } from './open-log.ts'
 import { readEvents } from './read-events.ts'
@@ -97,7 +98,14 @@ t.test(
       // a still believes that the session is not archived, and b that no turn is active.
       await a.execute(on({ kind: 'append', events: [event('session.unarchived', {})] }))
       await a.execute(
-        on({ kind: 'start-turn', turnId: 'trn_1', ownerId: 'own_a', inputs: [], eventId: 'evt_t' }),
+        on({
+          kind: 'start-turn',
+          turnId: 'trn_1',
+          ownerId: 'own_a',
+          incarnation: 1,
+          inputs: [],
+          eventId: 'evt_t',
+        }),
       )
       await b.execute(on({ kind: 'append', events: [stepStarted()], turnId: 'trn_1', fence: 1 }))
       const late = await refusalOf(
@@ -110,6 +118,7 @@ t.test(
             kind: 'start-turn',
             turnId: 'trn_2',
             ownerId: 'own_b',
+            incarnation: 1,
             inputs: [],
             eventId: 'evt_u',
           }),
@@ -146,6 +155,7 @@ t.test(
             kind: 'start-turn',
             turnId: `trn_${id}`,
             ownerId: `own_${id}`,
+            incarnation: 1,
             inputs: [],
             eventId: `evt_${id}`,
           }),
@@ -280,6 +290,7 @@ t.test('the state of a session stays small', async (t) => {
           kind: 'start-turn',
           turnId: `trn_${n}`,
           ownerId: 'own',
+          incarnation: 1,
           inputs: [],
           eventId: `evt_${n}`,
         }),
@@ -316,6 +327,7 @@ t.test('an id that is taken is refused by name also under the lock of the row', 
         pool,
         { command, bytes: 1, deadline: Date.now() + 5_000, resolve: () => {}, reject: () => {} },
         2,
+        defaultLimits,
       )
     const refusal = await refusalOf(carefully(on({ kind: 'admit', event: prompt('msg_1') })))
     t.equal(refusal.code, 'duplicate_id')

@@ -3,12 +3,12 @@ import { Refusal } from '../../schema/errors.ts'
 import { ConnectionLost, DatabaseError, type Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
-import { callAppend, type AppendResult } from './append-call.ts'
+import { callAppend, guardFailed, type AppendResult } from './append-call.ts'
 import type { Outcome } from './command.ts'
 import { loadForDecision, lockSession, type Loaded } from './load-session.ts'
 import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
 import type { Decidable } from './rules/decidable.ts'
-import { decide, type Decision } from './rules/decide.ts'
+import { decide, type Decision, type Limits } from './rules/decide.ts'
 import type { DecidedEvent } from './rules/draft.ts'
 import { sameContent } from './rules/find-duplicates.ts'
 
@@ -18,9 +18,9 @@ export type Settled = { readonly outcome: Outcome; readonly session: Decidable |
 const uniqueViolation = '23505'
 /**
  * Another holds the row for longer than we wait; deadlock; serialisation; a transaction that ended
- * with an id that was taken: decided again.
+ * with an id that was taken; an owner that is not any more what the decision took it for: decided again.
  */
-const tryAgain: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '25P02'])
+const tryAgain: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '25P02', guardFailed])
 const lockTimeoutMs = 2_000
 
 /**
@@ -32,6 +32,7 @@ export const runCarefully = async (
   pool: Pool,
   pending: Pending,
   lostCompares: number,
+  limits: Limits,
 ): Promise<Settled> => {
   let lost = lostCompares
   const names = new Set<string>()
@@ -42,9 +43,11 @@ export const runCarefully = async (
         lost >= 2
           ? await runTransaction(pool, { lockTimeoutMs }, async (connection) => {
               await lockSession(connection, pending.command)
-              return tryOnce(pool, connection, pending, names, sending)
+              return tryOnce(pool, connection, pending, names, sending, limits)
             })
-          : await pool.use((connection) => tryOnce(pool, connection, pending, names, sending))
+          : await pool.use((connection) =>
+              tryOnce(pool, connection, pending, names, sending, limits),
+            )
       if (attempt.kind === 'settled') return attempt.settled
       if (attempt.kind === 'lost') lost += 1
     } catch (error) {
@@ -84,6 +87,7 @@ const tryOnce = async (
   pending: Pending,
   names: Set<string>,
   sending: Sending,
+  limits: Limits,
 ): Promise<Attempt> => {
   const { command } = pending
   sending.share = undefined
@@ -93,7 +97,7 @@ const tryOnce = async (
     ...(command.receipt && { commandId: command.receipt.commandId }),
   })
   if (loaded.receipt) return { kind: 'settled', settled: replay(loaded, pending) }
-  const decision = decide(loaded.session, command, loaded.facts)
+  const decision = decide(loaded.session, command, loaded.facts, limits)
   if (decision.kind === 'lookup') {
     for (const name of decision.names) names.add(name)
     return { kind: 'again' }

@@ -10,7 +10,7 @@ import { createLane } from '../lane.ts'
 import { createSessionQueues, type SessionQueue } from './session-queues.ts'
 import type { SessionState } from './session-state.ts'
 import { absentSession, type Decidable } from './rules/decidable.ts'
-import { decide, type Decision } from './rules/decide.ts'
+import { decide, defaultLimits, type Decision } from './rules/decide.ts'
 
 export type GroupCommitSettings = {
   /** What one call may carry; a session gets at most a quarter of it while others wait. */
@@ -23,6 +23,8 @@ export type GroupCommitSettings = {
   readonly commandTimeoutMs: number
   /** Sessions whose state is kept. */
   readonly cachedSessions: number
+  /** Failed attempts and steps in a row that a turn may have (rule 14). */
+  readonly mostFailures: number
 }
 
 export const groupCommitDefaults: GroupCommitSettings = {
@@ -32,6 +34,7 @@ export const groupCommitDefaults: GroupCommitSettings = {
   waitingBytes: 256 * 1024 * 1024,
   commandTimeoutMs: 15_000,
   cachedSessions: 20_000,
+  ...defaultLimits,
 }
 
 export type Appended = Target & {
@@ -155,7 +158,7 @@ export const createGroupCommit = (deps: {
   /** undefined if the rules themselves fail: the careful way says so to who asked, and to nobody else. */
   const decideKept = (session: Decidable, { command }: Pending): Decision | undefined => {
     try {
-      return decide(session, command)
+      return decide(session, command, undefined, settings)
     } catch {
       return undefined
     }
@@ -297,7 +300,7 @@ export const createGroupCommit = (deps: {
       try {
         const { outcome, session } = await lane(() => {
           epoch = queues.epoch
-          return runCarefully(pool, pending, lost)
+          return runCarefully(pool, pending, lost, settings)
         })
         queues.keep(queue, session, epoch)
         if (outcome.added > 0 && !outcome.replayed && session) {

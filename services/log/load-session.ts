@@ -4,7 +4,8 @@ import type { Connection } from '../database/connection.ts'
 import type { Target } from './command.ts'
 import { absentSession, type Decidable } from './rules/decidable.ts'
 import type { Facts } from './rules/decide.ts'
-import { isEndName, type NameFact } from './rules/draft.ts'
+import { type NameFact } from './rules/draft.ts'
+import { clockFact, kindOf, kindsWithData } from './rules/names.ts'
 import type { KnownEvent } from './rules/find-duplicates.ts'
 import { stateVersion, type SessionState } from './session-state.ts'
 
@@ -92,6 +93,7 @@ export const loadForDecision = async (
   { tenant, sessionId }: Target,
   wanted: Wanted,
 ): Promise<Loaded> => {
+  const names = [...wanted.names]
   const rows = await connection.query<{
     kind: 'session' | 'event' | 'name' | 'receipt'
     key: string
@@ -104,13 +106,16 @@ export const loadForDecision = async (
     tenant,
     sessionId,
     wanted.eventIds.join(' '),
-    [...wanted.names].join(' '),
+    names.filter((name) => !isFact(name)).join(' '),
     wanted.commandId ?? '',
+    idsOf(names, 'owner').join(' '),
+    idsOf(names, 'child').join(' '),
+    names.includes(clockFact),
   ])
   let session = absentSession
   let receipt: Loaded['receipt']
   const events = new Map<string, KnownEvent>()
-  const names = new Map<string, NameFact | undefined>([...wanted.names].map((n) => [n, undefined]))
+  const facts = new Map<string, NameFact | undefined>(names.map((name) => [name, undefined]))
   for (const { kind, key, n, a, b, c, version } of rows) {
     if (kind === 'session') {
       session = { sid: Number(key), head: n, state: readState(a!, version) }
@@ -118,12 +123,19 @@ export const loadForDecision = async (
       const meta = JSON.parse(c!) as EventMeta
       events.set(key, { seq: n, type: a!, version, data: JSON.parse(b!) as unknown, meta })
     } else if (kind === 'name') {
-      const data: unknown = a !== null && isEndName(key) ? JSON.parse(a) : undefined
-      names.set(key, { seq: n, data })
+      const at = b === null ? {} : { at: Number(b) }
+      facts.set(key, { seq: n, data: a === null ? undefined : (JSON.parse(a) as unknown), ...at })
     } else receipt = { requestHash: a!, route: b!, result: JSON.parse(c!) as unknown }
   }
-  return { session, facts: { names, events }, ...(receipt && { receipt }) }
+  return { session, facts: { names: facts, events }, ...(receipt && { receipt }) }
 }
+
+const isFact = (name: string): boolean => ['owner', 'child', 'clock'].includes(kindOf(name))
+
+const idsOf = (names: readonly string[], kind: 'owner' | 'child'): string[] =>
+  names.filter((name) => kindOf(name) === kind).map((name) => name.slice(kind.length + 1))
+
+const withDataSql = kindsWithData.map((kind) => `'${kind}'`).join(', ')
 
 // Ids and names hold no blank, so lists travel joined by one.
 const loadSql = `
@@ -135,11 +147,22 @@ union all
 select 'event', e.event_id, e.seq, e.type, e.data::text, e.meta::text, e.version
   from s join stemma.event e on e.sid = s.sid and e.event_id = any (string_to_array($3, ' '))
 union all
-select 'name', n.name, n.seq, case when n.name like 'ended:%' or n.name like 'unknown:%'
-      or n.name = 'title:imported'
-    then (select e.data::text from stemma.event e where e.sid = n.sid and e.seq = n.seq) end,
-    null, null, 0
+select 'name', n.name, n.seq, e.data::text, (extract(epoch from e.recorded_at) * 1000)::bigint::text,
+    null, 0
   from s join stemma.name n on n.sid = s.sid and n.name = any (string_to_array($4, ' '))
+    left join stemma.event e on split_part(n.name, ':', 1) in (${withDataSql})
+      and e.sid = n.sid and e.seq = n.seq
+union all
+select 'name', 'owner:' || u.id, o.incarnation, json_build_object('incarnation', o.incarnation,
+    'ended', o.ended, 'lost', o.lost, 'lapsesAt', o.lapses_at)::text, null, null, 0
+  from unnest(string_to_array($6, ' ')) u(id)
+    cross join lateral stemma.owner_now_v1($1::int, u.id) o
+union all
+select 'name', 'child:' || c.session_id, c.head, c.state::text, null, null, 0
+  from stemma.session c where c.tenant = $1 and c.session_id = any (string_to_array($7, ' '))
+union all
+select 'name', 'clock:', 0, null, (extract(epoch from clock_timestamp()) * 1000)::bigint::text, null, 0
+  where $8::boolean
 union all
 select 'receipt', r.command_id, 0, r.request_hash, r.route, r.result::text, 0
   from s join stemma.receipt r on r.sid = s.sid and r.command_id = $5`

@@ -128,6 +128,7 @@ t.test(
           kind: 'start-turn',
           turnId: 'trn',
           ownerId: 'own',
+          incarnation: 1,
           inputs: ['m'],
           eventId: 'evt_start',
         },
@@ -349,6 +350,7 @@ t.test(
       kind: 'start-turn',
       turnId: 'trn_1',
       ownerId: 'own_1',
+      incarnation: 1,
       inputs: [],
       eventId: 'evt_start',
     })

@@ -46,6 +46,7 @@ export const shareOf = (
       events: commands.flatMap(({ decision }) => decision.events),
       names: lastNotes(commands.flatMap(({ decision }) => decision.names)),
       receipts: commands.flatMap(receiptsOf),
+      guards: commands.flatMap(({ decision }) => decision.guards),
     },
     commands,
     bytes: commands.reduce((sum, { pending }) => sum + pending.bytes, 0),
@@ -95,6 +96,8 @@ export const bytesOf = (command: Command): number => {
     case 'create':
     case 'admit':
       return 200 + roughSize(command.event.data)
+    case 'answer-request':
+      return 200 + roughSize(command.answer)
     default:
       return 200
   }

@@ -30,8 +30,8 @@ export type OpenTurn = {
   readonly startedSeq: number
   /** Given up by its owner: anyone may claim it. */
   readonly released?: true
-  /** The first request to interrupt it, and the shortest grace that was given with one (ms). */
-  readonly interrupt?: { readonly seq: number; readonly graceMs?: number; readonly graceSeq?: number }
+  /** The first request to interrupt it, and the grace that was given last (ms). */
+  readonly interrupt?: { readonly seq: number; readonly graceMs?: number }
   /** Failed attempts and failed steps in a row (rule 14). */
   readonly failures?: number
   /** A compaction for overflow has been started (rule 16). */
@@ -59,6 +59,8 @@ export type OpenCall = {
   /** `true`: a question or an elicitation was answered; else what was decided of a permission. */
   readonly answered?: true | 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
   readonly effectKey?: string
+  /** The earlier call whose effect is meant to be repeated. */
+  readonly repeats?: string
   readonly childSessionId?: string
 }
 
@@ -82,7 +84,7 @@ export type OpenThings = Pick<
 >
 
 /** Grows when the meaning of `state` changes; an older build does not write over a newer one's. */
-export const stateVersion = 1
+export const stateVersion = 2
 
 export const emptyState: SessionState = { fence: 0 }
 

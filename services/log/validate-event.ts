@@ -20,7 +20,7 @@ export type ValidateOptions = {
 }
 
 const mostFaults = 20
-const reservedMeta: readonly string[] = ['turnId', 'fence', 'importClosing']
+const reservedMeta: readonly string[] = ['turnId', 'fence', 'given', 'importClosing']
 
 const ajv = new Ajv({ allErrors: true, strict: false })
 const validateEnvelope = ajv.compile<IncomingEnvelope>(IncomingEnvelope)

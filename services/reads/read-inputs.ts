@@ -1,7 +1,7 @@
 import type { EventData } from '../../schema/events/event-table.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Target } from '../log/command.ts'
-import { messageName } from '../log/rules/draft.ts'
+import { messageName } from '../log/rules/names.ts'
 import { inSnapshot } from './in-snapshot.ts'
 
 /** An input that waits to be delivered. `seq` is that of its admission. */

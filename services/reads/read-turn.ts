@@ -3,7 +3,7 @@ import { Refusal } from '../../schema/errors.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Target } from '../log/command.ts'
-import { turnEndName, turnName } from '../log/rules/draft.ts'
+import { turnEndName, turnName } from '../log/rules/names.ts'
 import { inSnapshot } from './in-snapshot.ts'
 
 /** A turn as it is given out. `ownerId` and `fence` are those it is, or was last, held under. */

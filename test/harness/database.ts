@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { connect, type OpenConnection } from '../../services/database/connection.ts'
 import { migrate } from '../../services/database/migrate.ts'
 import { openPool, type Pool } from '../../services/database/pool.ts'
+import { testOwners } from './test-owners.ts'
 import { testServerUrl } from './test-server.ts'
 
 /** A database of the test's own; disposing drops it, whoever is still connected. */
@@ -39,6 +40,11 @@ export const openTestDatabase = async (
 
 const template = 'stemma_template'
 
+const testOwnersSql = `insert into stemma.owner
+    (tenant, owner_id, incarnation, lifetime, registered_at, heartbeat_at)
+  select 1, owner_id, 1, 'process', clock_timestamp(), clock_timestamp()
+    from unnest('{${testOwners.join(',')}}'::text[]) owner_id`
+
 const databaseUrl = (server: string, name: string): string => {
   const url = new URL(server)
   url.pathname = `/${name}`
@@ -59,6 +65,7 @@ const makeTemplate = async (server: string, admin: OpenConnection): Promise<void
     const url = databaseUrl(server, 'stemma_template_draft')
     await using pool = openPool({ url, max: 1, applicationName: 'stemma-test' })
     await migrate(pool)
+    await pool.use((connection) => connection.query(testOwnersSql))
     await pool[Symbol.asyncDispose]()
     await admin.query(`alter database stemma_template_draft rename to ${template}`)
   } finally {

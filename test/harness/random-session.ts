@@ -28,8 +28,12 @@ export const randomSession = (random: () => number, turns: number): Rehearsal =>
     add({ ...startTurn(turnId, inputs.slice(0, 1)), eventId: id('evt_t') } as Act)
     const { fence } = s.session.state
     const write = (...events: NewEvent[]): void => add({ kind: 'append', turnId, fence, events })
-    const deliver = (messageId: string): void =>
+    const deliver = (messageId: string): void => {
+      if (s.session.state.inputs![messageId]!.delivery === 'queue') {
+        add({ kind: 'change-input', messageId, delivery: 'steer', eventId: id('evt_c') })
+      }
       write(event('input.delivered', { messageId, turnId }))
+    }
     if (inputs[1] && chance(0.5)) deliver(inputs[1])
     if (chance(0.5)) aside()
     const writer: StepWriter = { session: s, write, id, below, chance, random, parts }

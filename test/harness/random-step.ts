@@ -76,7 +76,7 @@ const writeCalls = (writer: StepWriter, messageId: string): string[] => {
       if (chance(0.5)) write(event('tool.input.ended', { messageId, callId, text: '{"a"' }))
     }
     const effect = (['read', 'idempotent', 'once'] as const)[below(3)]!
-    const executedBy = chance(0.9) ? 'host' : 'provider'
+    const executedBy = effect === 'once' || chance(0.9) ? 'host' : 'provider'
     write(event('tool.called', { messageId, callId, name, input: {}, effect, executedBy }))
     if (effect !== 'once' && chance(0.2)) write(event('tool.dispatched', { messageId, callId }))
     if (chance(0.1)) ask(writer, messageId, callId, 'permission')
@@ -93,7 +93,18 @@ const ask = (
   messageId: string,
   callId: string,
   kind: 'question' | 'permission' = 'question',
-): void => write(event('request.opened', { requestId: id('req'), kind, messageId, callId }))
+): void =>
+  write(
+    event('request.opened', {
+      requestId: id('req'),
+      kind,
+      messageId,
+      callId,
+      ...(kind === 'question'
+        ? { questions: [{ question: 'which?', options: [{ label: 'this' }] }] }
+        : { permission: { action: 'run', resources: ['ls'] } }),
+    }),
+  )
 
 const settle = (
   { write, chance }: StepWriter,

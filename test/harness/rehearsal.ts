@@ -2,10 +2,18 @@ import type { NewEvent } from '../../schema/events/envelope.ts'
 import { eventTable, type EventData, type EventType } from '../../schema/events/event-table.ts'
 import type { Refusal } from '../../schema/errors.ts'
 import type { Act, CommandOptions } from '../../services/log/command.ts'
+import type { OwnerNow } from '../../services/log/guard.ts'
 import { absentSession, type Decidable } from '../../services/log/rules/decidable.ts'
-import { decide, type Decision, type Facts } from '../../services/log/rules/decide.ts'
+import {
+  decide,
+  defaultLimits,
+  type Decision,
+  type Facts,
+  type Limits,
+} from '../../services/log/rules/decide.ts'
 import type { DecidedEvent, NameFact } from '../../services/log/rules/draft.ts'
 import type { KnownEvent } from '../../services/log/rules/find-duplicates.ts'
+import { testOwners } from './test-owners.ts'
 
 /**
  * A session without a database: what is decided here is kept, with the names and events that the
@@ -13,9 +21,14 @@ import type { KnownEvent } from '../../services/log/rules/find-duplicates.ts'
  */
 export type Rehearsal = {
   session: Decidable
+  limits: Limits
   readonly log: DecidedEvent[]
   /** The commands that were accepted, to be repeated on a real log. */
   readonly acts: Act[]
+  /** Who has registered; those of `testOwners` have, and live. */
+  readonly owners: Map<string, OwnerNow>
+  /** What is known by name, children and the clock included. */
+  readonly names: Map<string, NameFact>
   /** Decides with everything looked up, as the careful way does, and keeps what is accepted. */
   run(act: Act & CommandOptions): Decision
   accept(act: Act & CommandOptions): Extract<Decision, { kind: 'accepted' }>
@@ -29,6 +42,7 @@ export const rehearse = (): Rehearsal => {
   const known = new Map<string, KnownEvent>()
   const log: DecidedEvent[] = []
   const acts: Act[] = []
+  const owners = new Map<string, OwnerNow>(testOwners.map((ownerId) => [ownerId, aliveOwner]))
   let last: readonly DecidedEvent[] = []
 
   // A map that has looked everything up.
@@ -38,7 +52,8 @@ export const rehearse = (): Rehearsal => {
         return true
       }
       override get(name: string): NameFact | undefined {
-        return names.get(name)
+        const ownerId = name.startsWith('owner:') ? name.slice(6) : undefined
+        return ownerId === undefined ? names.get(name) : ownerFactOf(owners.get(ownerId))
       }
     })(),
     events: known,
@@ -46,17 +61,21 @@ export const rehearse = (): Rehearsal => {
 
   const rehearsal: Rehearsal = {
     session: absentSession,
+    limits: defaultLimits,
     log,
     acts,
+    owners,
+    names,
     get last() {
       return last
     },
     run: (act) => {
       const command = { tenant: 1, sessionId: 'ses_1', ...act }
-      const decision = decide(rehearsal.session, command, facts())
+      const decision = decide(rehearsal.session, command, facts(), rehearsal.limits)
       if (decision.kind !== 'accepted') return decision
       for (const { name, seq } of decision.names) {
-        names.set(name, { seq, data: decision.events.find((e) => e.seq === seq)?.data })
+        const at = names.get('clock:')?.at ?? 0
+        names.set(name, { seq, data: decision.events.find((e) => e.seq === seq)?.data, at })
       }
       for (const event of decision.events) known.set(event.eventId, event)
       log.push(...decision.events)
@@ -82,6 +101,20 @@ export const rehearse = (): Rehearsal => {
   }
   return rehearsal
 }
+
+export const emptyReport = {
+  calls: [],
+  requests: [],
+  inputs: [],
+  parts: [],
+  epochs: [],
+  compactions: [],
+}
+
+export const aliveOwner: OwnerNow = { incarnation: 1, ended: false, lost: false, lapsesAt: null }
+
+const ownerFactOf = (owner: OwnerNow | undefined): NameFact | undefined =>
+  owner && { seq: owner.incarnation, data: owner }
 
 let made = 0
 
@@ -109,13 +142,14 @@ export const rehearseTurn = (): Rehearsal => {
   return rehearsal
 }
 
-export const prompt = (messageId: string): NewEvent =>
-  event('input.admitted', { messageId, kind: 'prompt', text: 'do it', delivery: 'queue' })
+export const prompt = (messageId: string, delivery: 'queue' | 'steer' = 'queue'): NewEvent =>
+  event('input.admitted', { messageId, kind: 'prompt', text: 'do it', delivery })
 
 export const startTurn = (turnId: string, inputs: readonly string[] = []): Act => ({
   kind: 'start-turn',
   turnId,
   ownerId: 'own_1',
+  incarnation: 1,
   inputs,
   eventId: `evt_start_${turnId}`,
 })

@@ -43,6 +43,7 @@ const write = async (writer: number): Promise<void> => {
         events: [event],
         names: [],
         receipts: [],
+        guards: [],
       }
       // By either function of the database, for sessions that are there. The short one gives up
       // where it would wait, for the file to grow as well.

@@ -1,12 +1,28 @@
 import { Refusal } from '../../../schema/errors.ts'
-import { eventTable, type EventData, type EventType } from '../../../schema/events/event-table.ts'
+import type { EventData } from '../../../schema/events/event-table.ts'
 import type { Command } from '../command.ts'
 import { entryOf } from '../session-state.ts'
-import { applyEvent, type IncomingEvent } from './apply-event.ts'
+import { applyEvent, storeEvent, type IncomingEvent } from './apply-event.ts'
 import type { Decidable, Extra } from './decidable.ts'
-import { derivedEventId, lookup, messageName, type Draft } from './draft.ts'
+import { lookup, type Draft } from './draft.ts'
 import { applyImport, checkOrigin } from './import-command.ts'
+import { messageName, turnName } from './names.ts'
 import { checkOwner, isOwnerEvent } from './owner-check.ts'
+import {
+  answerRequest,
+  closeRequest,
+  expireRequests,
+  revokePermission,
+} from './request-commands.ts'
+import {
+  claimTurn,
+  endInterrupted,
+  failTurn,
+  interruptTurn,
+  releaseTurn,
+  startTurn,
+  withInterruption,
+} from './turn-commands.ts'
 import { turnActive, turnSettled } from './turn-rules.ts'
 
 /** Moves the draft by one command. `duplicates` are events that the log has; the rest is decided. */
@@ -48,11 +64,7 @@ const applyKnown = (
         if (isOwnerEvent(event.type) && draft.state.turn?.turnId !== command.turnId) {
           throw turnSettled(draft, command.turnId ?? '')
         }
-        const meta =
-          command.turnId !== undefined && command.fence !== undefined && isOwnerEvent(event.type)
-            ? { ...event.meta, turnId: command.turnId, fence: command.fence }
-            : event.meta
-        applyEvent(draft, { ...event, meta })
+        applyEvent(draft, asOwner(draft, command, event))
       }
       return {}
     }
@@ -65,9 +77,7 @@ const applyKnown = (
       return {}
     case 'admit':
       checkHead(session, command)
-      if (command.onlyIfIdle && draft.state.turn) {
-        throw turnActive(draft.state.turn.turnId, draft.state.turn.ownerId)
-      }
+      checkAdmission(draft, command)
       applyEvent(draft, command.event)
       return {}
     case 'change-input':
@@ -92,6 +102,30 @@ const applyKnown = (
     case 'start-turn':
       checkHead(session, command)
       return startTurn(draft, command)
+    case 'claim-turn':
+      checkHead(session, command)
+      return claimTurn(draft, command)
+    case 'release-turn':
+      checkHead(session, command)
+      return releaseTurn(draft, command)
+    case 'interrupt-turn':
+      checkHead(session, command)
+      return interruptTurn(draft, command)
+    case 'end-interrupted':
+      return endInterrupted(draft, command)
+    case 'fail-turn':
+      return failTurn(draft, command)
+    case 'answer-request':
+      checkHead(session, command)
+      return answerRequest(draft, command)
+    case 'close-request':
+      checkHead(session, command)
+      return closeRequest(draft, command)
+    case 'expire-requests':
+      return expireRequests(draft, command)
+    case 'revoke-permission':
+      checkHead(session, command)
+      return revokePermission(draft, command)
     case 'delete':
       checkHead(session, command)
       applyEvent(draft, storeEvent(command.eventId, 'session.deleted', {}))
@@ -104,31 +138,35 @@ const applyKnown = (
   return command satisfies never
 }
 
-/** The turn under the next fence, and the inputs that it takes up (rules 4, 5, 8). */
-const startTurn = (draft: Draft, command: Extract<Command, { kind: 'start-turn' }>): Extra => {
-  const active = draft.state.turn
-  if (active) throw turnActive(active.turnId, active.ownerId)
-  const fence = draft.state.fence + 1
-  applyEvent(
-    draft,
-    storeEvent(command.eventId, 'turn.started', {
-      turnId: command.turnId,
-      ownerId: command.ownerId,
-      ...(command.incarnation !== undefined && { incarnation: command.incarnation }),
-      fence,
-      inputs: [...command.inputs],
-      ...(command.resumes !== undefined && { resumes: [...command.resumes] }),
-    }),
-  )
-  for (const messageId of command.inputs) {
-    const eventId = derivedEventId(command.eventId, `delivered ${messageId}`)
-    applyEvent(
-      draft,
-      storeEvent(eventId, 'input.delivered', { messageId, turnId: command.turnId }),
-      true,
-    )
+/** The event as its turn's owner writes it; the end of a turn carries what interrupted it. */
+const asOwner = (
+  draft: Draft,
+  { turnId, fence }: Extract<Command, { kind: 'append' }>,
+  event: IncomingEvent,
+): IncomingEvent => {
+  if (turnId === undefined || fence === undefined || !isOwnerEvent(event.type)) return event
+  const meta = { ...event.meta, turnId, fence }
+  if (event.type !== 'turn.ended') return { ...event, meta }
+  const ended = event.data as EventData<'turn.ended'>
+  if (ended.fence !== fence) {
+    throw new Refusal('wrong_state', `turn ${turnId} is held under fence ${fence}`, {
+      members: { fence },
+    })
   }
-  return { turn: { turnId: command.turnId, fence } }
+  const data = withInterruption(draft, ended)
+  return data === ended ? { ...event, meta } : { ...event, data, meta: { ...meta, given: ended } }
+}
+
+/** Whether an input comes as its sender expected: while nothing runs, or while that turn runs. */
+const checkAdmission = (draft: Draft, command: Extract<Command, { kind: 'admit' }>): void => {
+  const { turn } = draft.state
+  if (command.onlyIfIdle && turn) throw turnActive(turn.turnId, turn.ownerId)
+  const { expectedTurnId } = command.event.data as EventData<'input.admitted'>
+  if (expectedTurnId === undefined || turn?.turnId === expectedTurnId) return
+  if (lookup(draft, turnName(expectedTurnId)) === undefined) {
+    throw new Refusal('no_turn', `turn ${expectedTurnId} was never started in this session`)
+  }
+  throw turnSettled(draft, expectedTurnId)
 }
 
 const needWaitingInput = (draft: Draft, messageId: string): void => {
@@ -171,9 +209,3 @@ const restOf = (
     return true
   })
 }
-
-const storeEvent = <T extends EventType>(
-  eventId: string,
-  type: T,
-  data: EventData<T>,
-): IncomingEvent => ({ eventId, type, version: eventTable[type].version, data, meta: {} })

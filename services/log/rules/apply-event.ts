@@ -1,8 +1,8 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventMeta } from '../../../schema/events/envelope.ts'
-import { eventTable, type EventType } from '../../../schema/events/event-table.ts'
+import { eventTable, type EventData, type EventType } from '../../../schema/events/event-table.ts'
 import { withMembers } from '../session-state.ts'
-import { closingsBefore } from './closings.ts'
+import { closingsBefore, type Closing } from './closings.ts'
 import { derivedEventId, type Draft } from './draft.ts'
 import { inputRules } from './input-rules.ts'
 import { contextRules, fileRules, otherRules } from './other-rules.ts'
@@ -54,37 +54,50 @@ export const applyEvent = (draft: Draft, event: IncomingEvent, derived?: true): 
     throw new Refusal('session_deleted', `session ${draft.sessionId} is deleted`)
   }
   if (!derived) {
-    const closings = closingsBefore(draft.state, event.type, event.data, draft)
-    closings.forEach((closing, index) => {
-      const meta = ownerMeta(event.meta)
-      applyEvent(
-        draft,
-        {
-          eventId: derivedEventId(event.eventId, `closing ${index}`),
-          type: closing.type,
-          version: eventTable[closing.type].version,
-          ...(event.occurredAt !== undefined && { occurredAt: event.occurredAt }),
-          data: closing.data,
-          meta,
-        },
-        true,
-      )
-    })
+    applyClosings(draft, closingsBefore(draft.state, event.type, event.data, draft), event)
   }
   const rule = Object.hasOwn(rules, event.type)
     ? (rules[event.type as EventType] as Rule<EventType>)
     : undefined
-  rule?.(draft, event.data as never)
+  rule?.(draft, event.data as never, derived ?? false)
   draft.head += 1
   draft.events.push({ ...event, seq: draft.head, ...(derived && { derived }) })
   keepImportBefore(draft, event.type)
 }
+
+/** An event that the store writes. */
+export const storeEvent = <T extends EventType>(
+  eventId: string,
+  type: T,
+  data: EventData<T>,
+): IncomingEvent => ({ eventId, type, version: eventTable[type].version, data, meta: {} })
 
 const ownerMeta = (meta: EventMeta): EventMeta => ({
   ...(meta.turnId !== undefined && { turnId: meta.turnId }),
   ...(meta.fence !== undefined && { fence: meta.fence }),
   ...(meta.importClosing && { importClosing: true as const }),
 })
+
+/** Closings, each as an event of its own, in the name of the event that causes them. */
+export const applyClosings = (
+  draft: Draft,
+  closings: readonly Closing[],
+  cause: Pick<IncomingEvent, 'eventId' | 'occurredAt' | 'meta'>,
+): void =>
+  closings.forEach(({ type, data }, index) =>
+    applyEvent(
+      draft,
+      {
+        eventId: derivedEventId(cause.eventId, `closing ${index}`),
+        type,
+        version: eventTable[type].version,
+        ...(cause.occurredAt !== undefined && { occurredAt: cause.occurredAt }),
+        data,
+        meta: ownerMeta(cause.meta),
+      },
+      true,
+    ),
+  )
 
 const keepImportBefore = (draft: Draft, type: string): void => {
   const before = draft.state.importBefore

@@ -138,10 +138,10 @@ t.test('a name that one append notes twice is stored once, with the later event'
   const decision = s.accept(
     inTurn(
       stepStarted(),
-      called('c1'),
+      called('c1', 'read'),
       dispatched('c1'),
       retry,
-      called('c1'),
+      called('c1', 'read'),
       dispatched('c1'),
       settled('c1', 'unknown'),
     ),
@@ -165,10 +165,12 @@ t.test(
       evidence: 'seen',
     })
     const again = () => ({ ...resolved, eventId: `evt_r${s.session.head}` })
-    s.accept(inTurn(stepStarted(), called('c1'), dispatched('c1'), settled('c1', 'unknown')))
+    s.accept(
+      inTurn(stepStarted(), called('c1', 'read'), dispatched('c1'), settled('c1', 'unknown')),
+    )
     s.accept({ kind: 'append', events: [again()] })
     t.equal(s.refuse({ kind: 'append', events: [again()] }).code, 'wrong_state')
-    s.accept(inTurn(retried(2), called('c1'), dispatched('c1'), settled('c1', 'unknown')))
+    s.accept(inTurn(retried(2), called('c1', 'read'), dispatched('c1'), settled('c1', 'unknown')))
     s.accept({ kind: 'append', events: [again()] })
     t.equal(s.refuse({ kind: 'append', events: [again()] }).code, 'wrong_state')
   },
@@ -183,6 +185,7 @@ const retried = (attempt: number) =>
 
 t.test('rule 2: a part is found in whatever attempt it is, and a step has a hundred', async (t) => {
   const s = rehearseTurn()
+  s.limits = { mostFailures: 1_000 }
   s.accept(inTurn(stepStarted()))
   for (let attempt = 2; attempt <= 100; attempt += 1) s.accept(inTurn(retried(attempt)))
   t.equal(s.refuse(inTurn(retried(101))).code, 'attempts_spent')

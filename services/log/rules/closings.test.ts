@@ -122,6 +122,7 @@ t.test(
       kind: 'start-turn',
       turnId: 'trn_2',
       ownerId: 'own_2',
+      incarnation: 1,
       inputs: [],
       eventId: 'evt_2',
     })

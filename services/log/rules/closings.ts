@@ -1,4 +1,5 @@
 import type { EventData, EventType } from '../../../schema/events/event-table.ts'
+import { closeParts, type Said } from './close-parts.ts'
 import type { Draft } from './draft.ts'
 import type { OpenCall, OpenEpoch, OpenStep, SessionState } from '../session-state.ts'
 
@@ -47,7 +48,6 @@ export const closingsBefore = (
   }
 }
 
-type Said = Draft['said']
 type CloseReason = 'cancelled' | 'superseded'
 
 /** What the end of a turn closes: epochs of no turn run on. */
@@ -144,18 +144,6 @@ const closeStepContent = (
 /** Rule 12: never dispatched is cancelled; of the rest nobody knows. */
 const outcomeOfOpen = (call: OpenCall): 'cancelled' | 'unknown' =>
   call.status === 'dispatched' || call.provider ? 'unknown' : 'cancelled'
-
-/** With what the part has said, as far as this server heard it. */
-const closeParts = ({ messageId, attempt, parts }: OpenStep, said: Said): readonly Closing[] =>
-  Object.entries(parts ?? {}).map(([partId, kind]) => ({
-    type: kind === 'text' ? ('text.ended' as const) : ('reasoning.ended' as const),
-    data: {
-      messageId,
-      partId,
-      text: said?.get(`${messageId}/${attempt}/${partId}/${kind}`) ?? '',
-      partial: true,
-    },
-  }))
 
 const closeRequestOf = (
   state: SessionState,

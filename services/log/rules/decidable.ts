@@ -11,4 +11,4 @@ export type Decidable = {
 export const absentSession: Decidable = { sid: 0, head: 0, state: emptyState }
 
 /** Members of an outcome that only some commands have. */
-export type Extra = Pick<Outcome, 'turn'> & { readonly skipped?: number }
+export type Extra = Pick<Outcome, 'turn' | 'answer'> & { readonly skipped?: number }

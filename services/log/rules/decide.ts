@@ -1,5 +1,6 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { Command, Outcome, OutcomeEvent } from '../command.ts'
+import type { Guard } from '../guard.ts'
 import type { SessionState } from '../session-state.ts'
 import { applyCommand } from './apply-command.ts'
 import type { Decidable, Extra } from './decidable.ts'
@@ -18,11 +19,19 @@ export type Facts = {
   readonly events: ReadonlyMap<string, KnownEvent>
 }
 
+export type Limits = {
+  /** Failed attempts and steps in a row that a turn may have (rule 14). */
+  readonly mostFailures: number
+}
+
+export const defaultLimits: Limits = { mostFailures: 5 }
+
 export type Decision =
   | {
       readonly kind: 'accepted'
       readonly events: readonly DecidedEvent[]
       readonly names: readonly BroughtName[]
+      readonly guards: readonly Guard[]
       readonly next: { readonly head: number; readonly state: SessionState }
       readonly outcome: Outcome
     }
@@ -34,8 +43,14 @@ export type Decision =
  * The order of checks: event ids, deleted, fence and expected seq, rules (authorisation and receipt
  * come before, outside).
  */
-export const decide = (session: Decidable, command: Command, facts?: Facts): Decision => {
+export const decide = (
+  session: Decidable,
+  command: Command,
+  facts?: Facts,
+  limits: Limits = defaultLimits,
+): Decision => {
   const draft: Draft = {
+    tenant: command.tenant,
     sessionId: command.sessionId,
     importing: command.kind === 'import',
     said: command.said,
@@ -45,6 +60,8 @@ export const decide = (session: Decidable, command: Command, facts?: Facts): Dec
     events: [],
     names: [],
     broughtHere: new Set(),
+    guards: [],
+    mostFailures: limits.mostFailures,
   }
   try {
     const duplicates = findDuplicates(command, facts?.events)
@@ -53,6 +70,7 @@ export const decide = (session: Decidable, command: Command, facts?: Facts): Dec
       kind: 'accepted',
       events: draft.events,
       names: draft.names,
+      guards: draft.guards,
       next: { head: draft.head, state: draft.state },
       outcome: outcomeOf(session, command, draft, duplicates, extra),
     }
@@ -91,6 +109,7 @@ const outcomeOf = (
     lastSeq: seqs.length > 0 ? Math.max(...seqs) : draft.head,
     events,
     ...(extra.turn && { turn: extra.turn }),
+    ...(extra.answer && { answer: extra.answer }),
     added: added.length,
     duplicates: known.length + (extra.skipped ?? 0),
   }

@@ -1,10 +1,14 @@
 import type { EventMeta } from '../../../schema/events/envelope.ts'
 import { Refusal } from '../../../schema/errors.ts'
 import { deriveId } from '../new-id.ts'
+import type { Guard } from '../guard.ts'
 import type { SessionState } from '../session-state.ts'
 
-/** What `stemma.name` says of a name: the seq that brought it, and for ends the event's data. */
-export type NameFact = { readonly seq: number; readonly data?: unknown }
+/**
+ * What `stemma.name` says of a name: the seq that brought it; of those in `names.ts` that say so also
+ * the event's data, and when it was recorded (ms).
+ */
+export type NameFact = { readonly seq: number; readonly data?: unknown; readonly at?: number }
 
 /** An event that has been decided: it will stand in the log at `seq`. */
 export type DecidedEvent = {
@@ -40,16 +44,20 @@ export class LookupNeeded extends Error {
  * inside one call of `decide`; nothing of it is seen outside unless the whole command is accepted.
  */
 export type Draft = {
+  readonly tenant: number
   readonly sessionId: string
   readonly importing: boolean
   readonly said: ReadonlyMap<string, string> | undefined
   /** undefined: nothing was looked up yet, so any question throws `LookupNeeded`. */
   readonly known: ReadonlyMap<string, NameFact | undefined> | undefined
+  /** Failed attempts and steps in a row that a turn may have (rule 14). */
+  readonly mostFailures: number
   state: SessionState
   head: number
   readonly events: DecidedEvent[]
   readonly names: BroughtName[]
   readonly broughtHere: Set<string>
+  readonly guards: Guard[]
 }
 
 /** What is known of `name`, brought by this command or before. */
@@ -96,24 +104,6 @@ export const note = (draft: Draft, name: string): void => {
 /** The id of an event that the store adds itself, from the event that caused it. */
 export const derivedEventId = (causeId: string, purpose: string): string =>
   deriveId('evt', causeId, purpose)
-
-export const messageName = (messageId: string): string => `message:${messageId}`
-export const partName = (messageId: string, attempt: number, partId: string): string =>
-  `part:${messageId}/${attempt}/${partId}`
-export const requestName = (requestId: string): string => `request:${requestId}`
-export const turnName = (turnId: string): string => `turn:${turnId}`
-export const turnEndName = (turnId: string): string => `ended:${turnId}`
-export const unknownCallName = (messageId: string, callId: string): string =>
-  `unknown:${messageId}/${callId}`
-export const resolvedCallName = (messageId: string, callId: string): string =>
-  `resolved:${messageId}/${callId}`
-
-/** The title that an importer gave last: a session's title is in no state. */
-export const importedTitleName = 'title:imported'
-
-/** Names whose look-up also brings the data of the event that they point to. */
-export const isEndName = (name: string): boolean =>
-  name.startsWith('ended:') || name.startsWith('unknown:') || name === importedTitleName
 
 const describeName = (name: string): string => {
   const at = name.indexOf(':')

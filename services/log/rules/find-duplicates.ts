@@ -35,13 +35,13 @@ export const findDuplicates = (
 
 type Content = Pick<KnownEvent, 'type' | 'version' | 'data' | 'meta'>
 
-/** Same type, version, data and meta; `meta.turnId` and `meta.fence` are the store's. */
+/** Same type, version, data and meta, as they were sent: `turnId`, `fence` and `given` are the store's. */
 export const sameContent = (a: Content, b: Content): boolean =>
   a.type === b.type && a.version === b.version && contentOf(a) === contentOf(b)
 
 const contentOf = ({ data, meta }: Content): string => {
-  const { turnId: _turnId, fence: _fence, ...kept } = meta
-  return canonicalJson([data, kept])
+  const { turnId: _turnId, fence: _fence, given, ...kept } = meta
+  return canonicalJson([given ?? data, kept])
 }
 
 const reused = (eventId: string, seq?: number): Refusal =>

@@ -3,7 +3,8 @@ import type { Command } from '../command.ts'
 import { entryOf, openThings, withMembers, type SessionState } from '../session-state.ts'
 import { applyEvent, type IncomingEvent } from './apply-event.ts'
 import type { Decidable, Extra } from './decidable.ts'
-import { importedTitleName, lookup, note, type Draft } from './draft.ts'
+import { lookup, note, type Draft } from './draft.ts'
+import { importedTitleName } from './names.ts'
 
 type ImportCommand = Extract<Command, { kind: 'import' }>
 

@@ -131,7 +131,14 @@ t.test(
     const { begun, closings, rest } = source()
     const s = rehearse()
     s.accept(bring([...begun, ...closings]))
-    s.accept({ kind: 'start-turn', turnId: 'trn_2', ownerId: 'own', inputs: [], eventId: 'evt_t2' })
+    s.accept({
+      kind: 'start-turn',
+      turnId: 'trn_2',
+      ownerId: 'own',
+      incarnation: 1,
+      inputs: [],
+      eventId: 'evt_t2',
+    })
     s.accept({ kind: 'append', events: [event('session.renamed', { title: 'mine' })] })
     t.equal(s.refuse(bring([...begun, ...rest])).code, 'import_diverged')
     t.equal(s.session.state.turn?.turnId, 'trn_2', 'the running turn is untouched')

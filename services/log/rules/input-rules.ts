@@ -7,7 +7,8 @@ import {
   withoutEntry,
   type WaitingInput,
 } from '../session-state.ts'
-import { bring, lookup, messageName, type Draft } from './draft.ts'
+import { bring, lookup, type Draft } from './draft.ts'
+import { messageName } from './names.ts'
 import type { RulesOf } from './rule.ts'
 
 type InputEvent = Extract<EventType, `input.${string}`>
@@ -31,13 +32,18 @@ export const inputRules: RulesOf<InputEvent> = {
       inputs: withEntry(draft.state.inputs, data.messageId, waiting),
     })
   },
-  // Rule 8: delivered in the turn that takes it up, once.
-  'input.delivered': (draft, data) => {
-    needWaiting(draft, data.messageId)
+  // Rule 8: delivered in the turn that takes it up, once; later in it only if it is to steer.
+  'input.delivered': (draft, data, derived) => {
+    const input = needWaiting(draft, data.messageId)
     if (draft.state.turn?.turnId !== data.turnId) {
       throw new Refusal('wrong_state', `turn ${data.turnId} is not active`)
     }
+    if (input.delivery === 'queue' && !derived && !draft.importing) {
+      throw new Refusal('wrong_state', `input ${data.messageId} waits for the next turn`)
+    }
     removeInput(draft, data.messageId)
+    // Rule 16: a message was added.
+    if (input.kind === 'prompt') draft.state = withMembers(draft.state, { futile: undefined })
   },
   'input.cancelled': (draft, data) => {
     needWaiting(draft, data.messageId)

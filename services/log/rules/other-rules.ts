@@ -1,7 +1,8 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
 import { entryOf, withEntry, withMembers, withoutEntry } from '../session-state.ts'
-import { bring, lookup, messageName } from './draft.ts'
+import { bring, lookup } from './draft.ts'
+import { messageName } from './names.ts'
 import { needCall, needMessage } from './part-rules.ts'
 import { anyTime, type RulesOf } from './rule.ts'
 import { needStep } from './step-rules.ts'
@@ -18,16 +19,30 @@ type OtherEvent = Extract<
 
 export const contextRules: RulesOf<ContextEvent> = {
   'context.updated': anyTime,
+  // Rule 16.
   'compaction.started': (draft, data) => {
+    const { turn } = draft.state
+    if (!draft.importing && data.reason === 'overflow' && turn?.overflow) {
+      throw new Refusal('overflow_recovery_spent', `turn ${turn.turnId} has recovered once`)
+    }
+    if (!draft.importing && data.reason !== 'manual' && draft.state.futile) {
+      throw new Refusal(
+        'compaction_futile',
+        'the last compaction did not shrink the context, and no message was added since',
+      )
+    }
     bring(draft, `compaction:${data.compactionId}`)
     bring(draft, messageName(data.messageId))
     draft.state = withMembers(draft.state, {
       compactions: withEntry(draft.state.compactions, data.compactionId, data.messageId),
+      ...(turn && data.reason === 'overflow' && { turn: { ...turn, overflow: true as const } }),
     })
   },
   'compaction.ended': (draft, data) => {
     if (data.keepFromMessageId !== undefined) needMessage(draft, data.keepFromMessageId)
     endCompaction(draft, data.compactionId)
+    const futile = data.tokensAfter >= data.tokensBefore
+    draft.state = withMembers(draft.state, { futile: futile ? true : undefined })
   },
   'compaction.failed': (draft, data) => endCompaction(draft, data.compactionId),
   'usage.recorded': anyTime,
@@ -75,8 +90,12 @@ export const otherRules: RulesOf<OtherEvent> = {
     draft.state = withMembers(draft.state, {
       shells: withoutEntry(draft.state.shells, data.messageId),
     })
+    messageAdded(draft)
   },
-  'note.added': (draft, data) => bring(draft, messageName(data.messageId)),
+  'note.added': (draft, data) => {
+    bring(draft, messageName(data.messageId))
+    messageAdded(draft)
+  },
   'part.redacted': anyTime,
 }
 
@@ -87,6 +106,11 @@ const endCompaction = (draft: Drafted, compactionId: string): void => {
   draft.state = withMembers(draft.state, {
     compactions: withoutEntry(draft.state.compactions, compactionId),
   })
+}
+
+/** Rule 16: what a model will see has changed, so another compaction may help. */
+const messageAdded = (draft: Drafted): void => {
+  if (draft.state.futile) draft.state = withMembers(draft.state, { futile: undefined })
 }
 
 const endEpoch = (draft: Drafted, epochId: string): void => {

@@ -1,6 +1,7 @@
 import { Refusal } from '../../../schema/errors.ts'
 import { eventTable } from '../../../schema/events/event-table.ts'
-import { lookup, turnEndName, turnName, type Draft } from './draft.ts'
+import { lookup, type Draft } from './draft.ts'
+import { turnEndName, turnName } from './names.ts'
 import type { IncomingEvent } from './apply-event.ts'
 import { turnSettled } from './turn-rules.ts'
 
@@ -43,7 +44,7 @@ export const checkOwner = (draft: Draft, held: Held, events: readonly IncomingEv
   throw turnSettled(draft, held.turnId)
 }
 
-const checkFence = (turnId: string, given: number, current: number): void => {
+export const checkFence = (turnId: string, given: number, current: number): void => {
   if (given < current) {
     throw new Refusal('fenced', `turn ${turnId} is held under fence ${current}, not ${given}`, {
       members: { turnId, fence: current },

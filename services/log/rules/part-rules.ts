@@ -1,19 +1,18 @@
 import { Refusal } from '../../../schema/errors.ts'
-import type { EventType } from '../../../schema/events/event-table.ts'
+import type { EventData, EventType } from '../../../schema/events/event-table.ts'
 import { entryOf, withEntry, withoutEntry, type OpenCall, type OpenStep } from '../session-state.ts'
+import { bring, lookup, lookupAny, note, type Draft } from './draft.ts'
+import { checkEffect, noteResolvedEffect } from './effects.ts'
 import {
-  bring,
-  lookup,
-  lookupAny,
+  effectName,
+  keyedCallName,
   messageName,
-  note,
   partName,
   resolvedCallName,
   unknownCallName,
-  type Draft,
-} from './draft.ts'
+} from './names.ts'
 import type { RulesOf } from './rule.ts'
-import { mostAttempts, needStep, setStep } from './step-rules.ts'
+import { forgetFailures, mostAttempts, needStep, needTakingStep, setStep } from './step-rules.ts'
 
 type PartEvent = Extract<
   EventType,
@@ -22,18 +21,18 @@ type PartEvent = Extract<
 
 export const partRules: RulesOf<PartEvent> = {
   'text.started': (draft, data) => startPart(draft, data.messageId, data.partId, 'text'),
-  'text.ended': (draft, data) => endPart(draft, data.messageId, data.partId, 'text'),
+  'text.ended': (draft, data) => endPart(draft, data, 'text'),
   'reasoning.started': (draft, data) => startPart(draft, data.messageId, data.partId, 'reasoning'),
-  'reasoning.ended': (draft, data) => endPart(draft, data.messageId, data.partId, 'reasoning'),
+  'reasoning.ended': (draft, data) => endPart(draft, data, 'reasoning'),
   'tool.input.started': (draft, data) => {
-    const step = needStep(draft, data.messageId)
+    const step = needTakingStep(draft, data.messageId)
     bring(draft, partName(step.messageId, step.attempt, data.callId))
     setCall(draft, step, data.callId, { status: 'streaming' })
   },
   'tool.input.ended': (draft, data) => {
     const step = needStep(draft, data.messageId)
     const call = entryOf(step.calls, data.callId)
-    if (!call) bring(draft, partName(step.messageId, step.attempt, data.callId))
+    if (!call) bringPart(draft, step, data.callId)
     else if (call.status !== 'streaming') {
       throw new Refusal('wrong_state', `the input of call ${data.callId} has ended`)
     }
@@ -43,14 +42,25 @@ export const partRules: RulesOf<PartEvent> = {
   'tool.called': (draft, data) => {
     const step = needStep(draft, data.messageId)
     const call = entryOf(step.calls, data.callId)
-    if (!call) bring(draft, partName(step.messageId, step.attempt, data.callId))
+    if (!call) bringPart(draft, step, data.callId)
     else if (call.status === 'called' || call.status === 'dispatched') {
       throw new Refusal('wrong_state', `call ${data.callId} is called already`)
     }
-    setCall(draft, step, data.callId, {
+    const isKeyed = data.effect === 'once' && data.effectKey !== undefined
+    if (isKeyed) {
+      checkEffect(draft, data.effectKey!, data.repeats)
+      note(draft, keyedCallName(data.messageId, data.callId))
+    }
+    const provider = data.executedBy === 'provider'
+    // What a provider runs is under way with its call.
+    if (isKeyed && provider) note(draft, effectName(data.effectKey!))
+    setCall(draft, provider ? vetoed(step, data) : step, data.callId, {
       status: 'called',
       effect: data.effect,
-      ...(data.executedBy === 'provider' && { provider: true as const }),
+      ...(provider && { provider: true as const }),
+      ...(isKeyed && { effectKey: data.effectKey! }),
+      ...(isKeyed && data.repeats !== undefined && { repeats: data.repeats }),
+      ...(data.childSessionId !== undefined && { childSessionId: data.childSessionId }),
     })
   },
   'tool.dispatched': (draft, data) => {
@@ -62,20 +72,35 @@ export const partRules: RulesOf<PartEvent> = {
     if (call.requestId !== undefined) {
       throw new Refusal('wrong_state', `call ${data.callId} waits for request ${call.requestId}`)
     }
-    setCall(draft, step, data.callId, { ...call, status: 'dispatched' })
+    if (call.answered === 'reject_once' || call.answered === 'reject_always') {
+      throw new Refusal('wrong_state', `call ${data.callId} was not allowed`)
+    }
+    if (call.effectKey !== undefined) {
+      checkEffect(draft, call.effectKey, call.repeats)
+      note(draft, effectName(call.effectKey))
+    }
+    // What was answered is used here.
+    const { answered: _, ...rest } = call
+    const effect = { effect: call.effect ?? 'once', callId: data.callId }
+    setCall(draft, vetoed(step, effect), data.callId, { ...rest, status: 'dispatched' })
   },
   // Rule 10: settles once, and `ok` needs something that can have made it so.
-  'tool.settled': (draft, data) => {
+  'tool.settled': (draft, data, derived) => {
     const step = needStep(draft, data.messageId)
     const call = needCall(draft, step, data.callId)
-    if (data.outcome === 'ok' && call.status !== 'dispatched' && !call.answered && !call.provider) {
+    const mayBeOk = call.status === 'dispatched' || call.answered === true || call.provider
+    if (data.outcome === 'ok' && !mayBeOk) {
       throw new Refusal('wrong_state', `call ${data.callId} was never dispatched: it cannot be ok`)
     }
     // An import may settle a call again: the name then leads to the end that counts.
     if (data.outcome === 'unknown' || draft.importing)
       note(draft, unknownCallName(data.messageId, data.callId))
+    if (call.effectKey !== undefined && (call.status === 'dispatched' || call.provider)) {
+      note(draft, effectName(call.effectKey))
+    }
     const calls = withoutEntry(step.calls, data.callId)
     setStep(draft, omitUndefined({ ...step, calls }))
+    if (!derived) forgetFailures(draft)
   },
   'tool.resolved': (draft, data) => {
     const end = lookup(draft, unknownCallName(data.messageId, data.callId))
@@ -91,6 +116,9 @@ export const partRules: RulesOf<PartEvent> = {
       throw new Refusal('wrong_state', `call ${data.callId} is resolved already`)
     }
     note(draft, resolvedCallName(data.messageId, data.callId))
+    const keyed = lookup(draft, keyedCallName(data.messageId, data.callId))
+    const { effectKey } = (keyed?.data ?? {}) as Partial<EventData<'tool.called'>>
+    if (effectKey !== undefined) noteResolvedEffect(draft, effectKey, data)
   },
   'part.excluded': (draft, data) => {
     if (!hasPart(draft, data.messageId, data.partId)) throw noPart(data.messageId, data.partId)
@@ -103,22 +131,31 @@ export const partRules: RulesOf<PartEvent> = {
 type TextKind = 'text' | 'reasoning'
 
 const startPart = (draft: Draft, messageId: string, partId: string, kind: TextKind): void => {
-  const step = needStep(draft, messageId)
+  const step = needTakingStep(draft, messageId)
   bring(draft, partName(messageId, step.attempt, partId))
   setStep(draft, { ...step, parts: withEntry(step.parts, partId, kind) })
 }
 
-const endPart = (draft: Draft, messageId: string, partId: string, kind: TextKind): void => {
-  const step = needStep(draft, messageId)
+const endPart = (draft: Draft, ended: EventData<'text.ended'>, kind: TextKind): void => {
+  const { messageId, partId } = ended
+  const found = needStep(draft, messageId)
+  const step = ended.mustStay ? { ...found, veto: found.veto ?? { partId } } : found
   const open = entryOf(step.parts, partId)
-  if (open === undefined) {
-    // A host that has only whole parts writes only the end.
-    bring(draft, partName(messageId, step.attempt, partId))
-    return
-  }
-  if (open !== kind) throw new Refusal('wrong_state', `part ${partId} is ${open}, not ${kind}`)
+  // A host that has only whole parts writes only the end.
+  if (open === undefined) bringPart(draft, step, partId)
+  else if (open !== kind) throw new Refusal('wrong_state', `part ${partId} is ${open}, not ${kind}`)
   setStep(draft, omitUndefined({ ...step, parts: withoutEntry(step.parts, partId) }))
 }
+
+/** A part that appears with its end, or a call with its input. */
+const bringPart = (draft: Draft, { messageId, attempt }: OpenStep, partId: string): void => {
+  needTakingStep(draft, messageId)
+  bring(draft, partName(messageId, attempt, partId))
+}
+
+/** Rule 13: what was done once forbids another attempt. */
+const vetoed = (step: OpenStep, call: { effect: string; callId: string }): OpenStep =>
+  call.effect === 'once' ? { ...step, veto: step.veto ?? { callId: call.callId } } : step
 
 export const setCall = (draft: Draft, step: OpenStep, callId: string, call: OpenCall): void =>
   setStep(draft, { ...step, calls: withEntry(step.calls, callId, call) })

@@ -1,5 +1,6 @@
 import { Refusal } from '../../../schema/errors.ts'
-import type { EventType } from '../../../schema/events/event-table.ts'
+import type { EventData, EventType } from '../../../schema/events/event-table.ts'
+import { isInstant } from '../is-instant.ts'
 import {
   entryOf,
   withEntry,
@@ -8,15 +9,29 @@ import {
   type OpenCall,
   type OpenRequest,
 } from '../session-state.ts'
-import { bring, lookup, messageName, requestName, type Draft } from './draft.ts'
+import { bring, lookup, note, type Draft } from './draft.ts'
+import {
+  messageName,
+  permissionName,
+  requestName,
+  revokedName,
+  settledRequestName,
+} from './names.ts'
 import { needCall, needMessage, setCall } from './part-rules.ts'
-import { anyTime, type RulesOf } from './rule.ts'
+import type { RulesOf } from './rule.ts'
 import { needStep } from './step-rules.ts'
+
+/** Keeps the state small: what is open is in it. */
+const mostOpen = 64
 
 type RequestEvent = Extract<EventType, `request.${string}` | `permission.${string}`>
 
 export const requestRules: RulesOf<RequestEvent> = {
   'request.opened': (draft, data) => {
+    if (!draft.importing) checkAsked(data)
+    if (Object.keys(draft.state.requests ?? {}).length >= mostOpen) {
+      throw new Refusal('too_many', `${mostOpen} requests are open in this session`)
+    }
     bring(draft, requestName(data.requestId))
     if (data.callId !== undefined) {
       if (data.messageId === undefined) {
@@ -38,6 +53,7 @@ export const requestRules: RulesOf<RequestEvent> = {
       kind: data.kind,
       ...(data.messageId !== undefined && { messageId: data.messageId }),
       ...(data.callId !== undefined && { callId: data.callId }),
+      ...(data.expiresAt !== undefined && { expiresAt: data.expiresAt }),
     }
     draft.state = withMembers(draft.state, {
       requests: withEntry(draft.state.requests, data.requestId, request),
@@ -46,13 +62,23 @@ export const requestRules: RulesOf<RequestEvent> = {
   'request.answered': (draft, data) => {
     const request = needOpen(draft, data.requestId)
     bring(draft, messageName(data.messageId))
-    settle(draft, data.requestId, request, true)
+    note(draft, settledRequestName(data.requestId))
+    removeRequest(draft, data.requestId)
+    if (!draft.state.turn) {
+      const answers = withEntry(draft.state.answers, data.requestId, request)
+      draft.state = withMembers(draft.state, { answers })
+    }
+    moveCall(draft, data.requestId, request, data.decision ?? true)
   },
   'request.closed': (draft, data) => {
-    settle(draft, data.requestId, needOpen(draft, data.requestId), false)
+    const request = needOpen(draft, data.requestId)
+    if (data.messageId !== undefined) needMessage(draft, data.messageId)
+    note(draft, settledRequestName(data.requestId))
+    removeRequest(draft, data.requestId)
+    moveCall(draft, data.requestId, request, undefined)
   },
-  'permission.granted': anyTime,
-  'permission.revoked': anyTime,
+  'permission.granted': (draft, { rule }) => note(draft, permissionName(rule.requestId)),
+  'permission.revoked': (draft, { rule }) => note(draft, revokedName(rule.requestId)),
 }
 
 const needOpen = (draft: Draft, requestId: string): OpenRequest => {
@@ -64,15 +90,45 @@ const needOpen = (draft: Draft, requestId: string): OpenRequest => {
   throw new Refusal('wrong_state', `request ${requestId} is not open any more`)
 }
 
-const settle = (draft: Draft, requestId: string, request: OpenRequest, answered: boolean): void => {
-  draft.state = withMembers(draft.state, {
-    requests: withoutEntry(draft.state.requests, requestId),
-  })
-  const step = draft.state.step
-  if (request.callId === undefined || step?.messageId !== request.messageId || !step) return
+const removeRequest = (draft: Draft, requestId: string): void => {
+  const requests = withoutEntry(draft.state.requests, requestId)
+  draft.state = withMembers(draft.state, { requests })
+}
+
+/** The request's call waits no longer; what was answered stays with it until it is used. */
+const moveCall = (
+  draft: Draft,
+  requestId: string,
+  request: OpenRequest,
+  answered: OpenCall['answered'],
+): void => {
+  const { step } = draft.state
+  if (request.callId === undefined || !step || step.messageId !== request.messageId) return
   const call = entryOf(step.calls, request.callId)
   if (call?.requestId !== requestId) return
   const { requestId: _, ...rest } = call
-  const settled: OpenCall = answered ? { ...rest, answered: true } : rest
-  setCall(draft, step, request.callId, settled)
+  setCall(draft, step, request.callId, answered === undefined ? rest : { ...rest, answered })
 }
+
+/** What is asked must be there, by its kind. */
+const checkAsked = (data: EventData<'request.opened'>): void => {
+  const { kind, expiresAt } = data
+  const member = askedBy[kind]
+  const asked = data[member]
+  if (asked === undefined || (Array.isArray(asked) && asked.length === 0)) {
+    throw new Refusal('invalid_body', `a ${kind} says what it asks in ${member}`, {
+      faults: [{ pointer: `/${member}`, detail: `must be there: the kind is ${kind}` }],
+    })
+  }
+  if (expiresAt !== undefined && !isInstant(expiresAt)) {
+    throw new Refusal('invalid_body', 'expiresAt is no instant', {
+      faults: [{ pointer: '/expiresAt', detail: 'must be a date and time with its offset' }],
+    })
+  }
+}
+
+const askedBy = {
+  question: 'questions',
+  permission: 'permission',
+  elicitation: 'schema',
+} as const

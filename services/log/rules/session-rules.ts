@@ -1,7 +1,8 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
 import { withMembers } from '../session-state.ts'
-import { bring, messageName } from './draft.ts'
+import { bring } from './draft.ts'
+import { messageName } from './names.ts'
 import { anyTime, type RulesOf } from './rule.ts'
 
 type SessionEvent = Extract<

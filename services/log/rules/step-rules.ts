@@ -2,7 +2,8 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
 import { knownFinishes } from '../../../schema/events/step.ts'
 import { withMembers, type OpenStep } from '../session-state.ts'
-import { bring, lookup, messageName, type Draft } from './draft.ts'
+import { bring, lookup, type Draft } from './draft.ts'
+import { messageName } from './names.ts'
 import type { RulesOf } from './rule.ts'
 
 type StepEvent = Extract<EventType, `step.${string}`>
@@ -12,14 +13,16 @@ export const mostAttempts = 100
 
 export const stepRules: RulesOf<StepEvent> = {
   'step.started': (draft, data) => {
-    if (!draft.state.turn) throw new Refusal('no_turn', 'a step runs in a turn, and none is active')
+    const { turn } = draft.state
+    if (!turn) throw new Refusal('no_turn', 'a step runs in a turn, and none is active')
     if (draft.state.step) {
       throw new Refusal('wrong_state', `step ${draft.state.step.messageId} has not ended`)
     }
     if (data.attempt !== 1 && !draft.importing) {
       throw new Refusal('wrong_state', 'a step starts with attempt 1; step.retried starts the next')
     }
-    if (data.attempt > mostAttempts) throw attemptsSpent(data.messageId)
+    if (data.attempt > mostAttempts) throw tooManyAttempts(data.messageId)
+    if (!draft.importing && (turn.failures ?? 0) >= draft.mostFailures) throw attemptsSpent(draft)
     bring(draft, messageName(data.messageId))
     setStep(draft, { messageId: data.messageId, attempt: data.attempt })
   },
@@ -31,7 +34,13 @@ export const stepRules: RulesOf<StepEvent> = {
         `the next attempt of ${data.messageId} is ${step.attempt + 1}`,
       )
     }
-    if (data.attempt > mostAttempts) throw attemptsSpent(data.messageId)
+    if (data.attempt > mostAttempts) throw tooManyAttempts(data.messageId)
+    if (!draft.importing) {
+      if (step.veto) throw replayVetoed(step.messageId, step.veto)
+      // The attempt that fails here is counted before the next begins.
+      if ((draft.state.turn?.failures ?? 0) + 1 >= draft.mostFailures) throw attemptsSpent(draft)
+    }
+    countFailure(draft)
     setStep(draft, { messageId: step.messageId, attempt: data.attempt })
   },
   'step.streamed': (draft, data) => {
@@ -47,6 +56,12 @@ export const stepRules: RulesOf<StepEvent> = {
         'the stream ended without a known finish: end the step with step.failed, kind incomplete',
       )
     }
+    const finish = step.finish ?? 'tool-calls'
+    if (step.inherited && data.finish !== finish) {
+      throw new Refusal('wrong_state', `a step that was taken over ends with ${finish}`, {
+        members: { finish },
+      })
+    }
     const open = Object.keys(step.calls ?? {})
     if (open.length > 0) {
       throw new Refusal('open_tool_calls', `${open.length} tool calls have not settled`, {
@@ -59,16 +74,43 @@ export const stepRules: RulesOf<StepEvent> = {
         members: { partIds: parts },
       })
     }
-    draft.state = withMembers(draft.state, { step: undefined })
+    draft.state = withMembers(draft.state, { step: undefined, futile: undefined })
+    forgetFailures(draft)
   },
   'step.failed': (draft, data) => {
     needStep(draft, data.messageId)
+    countFailure(draft)
     draft.state = withMembers(draft.state, { step: undefined })
   },
 }
 
-const attemptsSpent = (messageId: string): Refusal =>
+const tooManyAttempts = (messageId: string): Refusal =>
   new Refusal('attempts_spent', `message ${messageId} has had ${mostAttempts} attempts`)
+
+/** Rule 14. */
+const attemptsSpent = (draft: Draft): Refusal =>
+  new Refusal('attempts_spent', `${draft.mostFailures} attempts in a row have failed`, {
+    members: { turnId: draft.state.turn?.turnId, attempts: draft.mostFailures },
+  })
+
+/** Rule 13. */
+const replayVetoed = (messageId: string, cause: NonNullable<OpenStep['veto']>): Refusal =>
+  new Refusal('replay_vetoed', `this attempt of ${messageId} cannot be taken back`, {
+    members: { messageId, ...cause },
+  })
+
+const countFailure = (draft: Draft): void => {
+  const { turn } = draft.state
+  if (!turn) return
+  draft.state = withMembers(draft.state, { turn: { ...turn, failures: (turn.failures ?? 0) + 1 } })
+}
+
+/** Rule 14: what got somewhere ends the row of failures. */
+export const forgetFailures = (draft: Draft): void => {
+  if (!draft.state.turn?.failures) return
+  const { failures: _, ...turn } = draft.state.turn
+  draft.state = withMembers(draft.state, { turn })
+}
 
 /** The open step of this message; else the reason why there is none. */
 export const needStep = (draft: Draft, messageId: string): OpenStep => {
@@ -78,6 +120,13 @@ export const needStep = (draft: Draft, messageId: string): OpenStep => {
     throw new Refusal('dangling_reference', `there is no message ${messageId}`)
   }
   throw new Refusal('wrong_state', `message ${messageId} is no open step`)
+}
+
+/** The open step, if it takes new parts: one that was taken over does not (rule 7). */
+export const needTakingStep = (draft: Draft, messageId: string): OpenStep => {
+  const step = needStep(draft, messageId)
+  if (!step.inherited) return step
+  throw new Refusal('wrong_state', `step ${messageId} was taken over: it takes no new part`)
 }
 
 export const setStep = (draft: Draft, step: OpenStep): void => {

@@ -1,8 +1,18 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventType } from '../../../schema/events/event-table.ts'
-import { entryOf, withMembers } from '../session-state.ts'
-import { bring, lookup, messageName, note, turnEndName, turnName, type Draft } from './draft.ts'
+import { entryOf, withMembers, withoutEntry } from '../session-state.ts'
+import { bring, lookup, note, type Draft } from './draft.ts'
+import {
+  graceName,
+  heldName,
+  interruptName,
+  messageName,
+  requestName,
+  turnEndName,
+  turnName,
+} from './names.ts'
 import type { RulesOf } from './rule.ts'
+import { inheritStep } from './take-over.ts'
 
 type TurnEvent = Extract<EventType, `turn.${string}`>
 
@@ -17,6 +27,7 @@ export const turnRules: RulesOf<TurnEvent> = {
         throw new Refusal('dangling_reference', `there is no input ${messageId}`)
       }
     }
+    for (const requestId of data.resumes ?? []) takeUpAnswer(draft, requestId)
     bring(draft, turnName(data.turnId))
     draft.state = withMembers(draft.state, {
       fence: Math.max(draft.state.fence, data.fence),
@@ -30,7 +41,9 @@ export const turnRules: RulesOf<TurnEvent> = {
     })
   },
   'turn.claimed': (draft, data) => {
-    const turn = needActive(draft, data.turnId)
+    const { incarnation: _, released: _released, ...turn } = needActive(draft, data.turnId)
+    note(draft, heldName(data.turnId))
+    const { step } = draft.state
     draft.state = withMembers(draft.state, {
       fence: Math.max(draft.state.fence, data.fence),
       turn: {
@@ -39,26 +52,35 @@ export const turnRules: RulesOf<TurnEvent> = {
         ...(data.incarnation !== undefined && { incarnation: data.incarnation }),
         fence: data.fence,
       },
+      ...(step && { step: inheritStep(step, data.report) }),
     })
   },
   'turn.released': (draft, data) => {
     const turn = needActive(draft, data.turnId)
+    note(draft, heldName(data.turnId))
     draft.state = withMembers(draft.state, {
       fence: Math.max(draft.state.fence, data.fence),
-      turn: { ...turn, fence: data.fence },
+      turn: { ...turn, fence: data.fence, released: true },
     })
   },
-  'turn.interrupt.requested': (draft, data) => void needActive(draft, data.turnId),
+  // Rule 9: the first reason and author are kept; a later request can only hurry.
+  'turn.interrupt.requested': (draft, data) => {
+    const turn = needActive(draft, data.turnId)
+    const { graceMs } = data
+    if (!turn.interrupt) note(draft, interruptName(data.turnId))
+    if (graceMs !== undefined) note(draft, graceName(data.turnId))
+    const seq = turn.interrupt?.seq ?? draft.head + 1
+    const interrupt = { ...turn.interrupt, seq, ...(graceMs !== undefined && { graceMs }) }
+    draft.state = withMembers(draft.state, { turn: { ...turn, interrupt } })
+  },
   // Rule 6: ends once. What it leaves open was closed before it (closings.ts, rule 7).
   'turn.ended': (draft, data) => {
-    const turn = needActive(draft, data.turnId)
-    if (!draft.importing && data.fence !== turn.fence) {
-      throw new Refusal('wrong_state', `turn ${data.turnId} is held under fence ${turn.fence}`, {
-        members: { fence: turn.fence },
-      })
-    }
+    needActive(draft, data.turnId)
     note(draft, turnEndName(data.turnId))
-    draft.state = withMembers(draft.state, { turn: undefined })
+    draft.state = withMembers(draft.state, {
+      fence: Math.max(draft.state.fence, data.fence),
+      turn: undefined,
+    })
   },
 }
 
@@ -66,6 +88,17 @@ export const turnActive = (turnId: string, ownerId: string): Refusal =>
   new Refusal('turn_active', `turn ${turnId} of owner ${ownerId} has not ended`, {
     members: { turnId, ownerId },
   })
+
+/** An answer that waits for a turn; else why there is none. */
+const takeUpAnswer = (draft: Draft, requestId: string): void => {
+  if (!entryOf(draft.state.answers, requestId)) {
+    if (lookup(draft, requestName(requestId)) === undefined) {
+      throw new Refusal('dangling_reference', `there is no request ${requestId}`)
+    }
+    throw new Refusal('wrong_state', `no answer to request ${requestId} waits for a turn`)
+  }
+  draft.state = withMembers(draft.state, { answers: withoutEntry(draft.state.answers, requestId) })
+}
 
 const needActive = (draft: Draft, turnId: string) => {
   const turn = draft.state.turn

@@ -100,8 +100,10 @@ t.test(
   'rule 8: a steered input is delivered later in the same turn, one that waits stays',
   async (t) => {
     const s = rehearseTurn()
-    s.accept({ kind: 'admit', event: prompt('msg_2') })
+    s.accept({ kind: 'admit', event: prompt('msg_2', 'steer') })
     s.accept({ kind: 'admit', event: prompt('msg_3') })
+    const queued = event('input.delivered', { messageId: 'msg_3', turnId: 'trn_1' })
+    t.equal(s.refuse(inTurn(queued)).code, 'wrong_state', 'it waits for the next turn')
     s.accept(inTurn(event('input.delivered', { messageId: 'msg_2', turnId: 'trn_1' })))
     s.accept(inTurn(turnEnded()))
     t.same(Object.keys(s.session.state.inputs ?? {}), ['msg_3'])
