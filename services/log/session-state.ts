@@ -31,7 +31,11 @@ export type OpenTurn = {
   /** Given up by its owner: anyone may claim it. */
   readonly released?: true
   /** The first request to interrupt it, and the shortest grace that was given with one (ms). */
-  readonly interrupt?: { readonly seq: number; readonly graceMs?: number; readonly graceSeq?: number }
+  readonly interrupt?: {
+    readonly seq: number
+    readonly graceMs?: number
+    readonly graceSeq?: number
+  }
   /** Failed attempts and failed steps in a row (rule 14). */
   readonly failures?: number
   /** A compaction for overflow has been started (rule 16). */

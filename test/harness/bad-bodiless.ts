@@ -30,6 +30,24 @@ export const ofNoBody: readonly Bad[] = (
   ]
 })
 
+/** Writes that may be to a tree: its conditions are the root's. */
+export const ofTrees: readonly Bad[] = (
+  [
+    ['DELETE', '/v1/sessions/ses_1'],
+    ['POST', '/v1/sessions/ses_1/archive'],
+    ['POST', '/v1/sessions/ses_1/unarchive'],
+  ] as const
+).flatMap(([method, url]): Bad[] => {
+  const at = { method, url: `${url}?tree=true` }
+  return [
+    { ...at, url: `${url}?tree=yes`, status: 400, code: 'invalid_query', pointer: '/tree' },
+    { ...at, url: `${url}?tree`, status: 400, code: 'invalid_query', pointer: '/tree' },
+    { ...at, url: `${at.url}&tree=true`, status: 400, code: 'invalid_query', pointer: '/tree' },
+    { ...at, headers: { 'if-match': '"99"' }, status: 412, code: 'precondition_failed' },
+    { ...at, url: at.url.replace('ses_1', 'no_such'), status: 404, code: 'session_not_found' },
+  ]
+})
+
 /** A ticket is for the caller, and about nothing. */
 export const ofTickets: readonly Bad[] = (
   [
