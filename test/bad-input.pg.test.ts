@@ -8,6 +8,7 @@ import { openTestDatabase } from './harness/database.ts'
 import {
   ofNoBody,
   ofNoInput,
+  ofSync,
   ofTickets,
   ofTrees,
   times,
@@ -63,6 +64,7 @@ t.test(
       ...ofEveryRead,
       ...ofNoBody,
       ...ofNoInput,
+      ...ofSync,
       ...ofTickets,
       ...ofTrees,
       ...times,

@@ -60,6 +60,50 @@ export const ofTickets: readonly Bad[] = (
   ] as const
 ).map((bad): Bad => ({ method: 'POST', url: '/v1/tickets', ...bad }))
 
+const one = { sessionId: 'ses_1', afterSeq: 0 }
+
+/** A read that takes a body. */
+export const ofSync: readonly Bad[] = (
+  [
+    { body: {}, status: 400, code: 'invalid_body', pointer: '/sessions' },
+    { body: [], status: 400, code: 'invalid_body', pointer: '' },
+    { body: { sessions: [] }, status: 400, code: 'invalid_body', pointer: '/sessions' },
+    { body: { sessions: [one], a: 1 }, status: 400, code: 'invalid_body', pointer: '/a' },
+    { body: { sessions: [one], log: 1 }, status: 400, code: 'invalid_body', pointer: '/log' },
+    {
+      body: { sessions: Array.from({ length: 101 }, () => one) },
+      status: 400,
+      code: 'invalid_body',
+      pointer: '/sessions',
+    },
+    {
+      body: { sessions: [one, { ...one, a: 1 }] },
+      status: 400,
+      code: 'invalid_body',
+      pointer: '/sessions/1/a',
+    },
+    {
+      body: { sessions: [{ ...one, sessionId: 'a b' }] },
+      status: 400,
+      code: 'invalid_id',
+      pointer: '/sessions/0/sessionId',
+    },
+    ...[-1, 1.5, '1', null].map(
+      (afterSeq) =>
+        ({
+          body: { sessions: [{ ...one, afterSeq }] },
+          status: 400,
+          code: 'invalid_body',
+          pointer: '/sessions/0/afterSeq',
+        }) as const,
+    ),
+    { raw: '{', headers: json, status: 400, code: 'invalid_json', pointer: '' },
+    { raw: 'a=1', headers: form, status: 415, code: 'unsupported_media_type' },
+    { url: '/v1/sync?a=1', body: { sessions: [one] }, status: 400, code: 'invalid_query' },
+    { method: 'GET', status: 405, code: 'method_not_allowed' },
+  ] as const
+).map((bad): Bad => ({ method: 'POST', url: '/v1/sync', ...bad }))
+
 /** What operators ask: there is nothing to get wrong but the method. */
 export const withoutInput: readonly string[] = [
   '/livez',
