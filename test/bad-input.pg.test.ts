@@ -5,7 +5,15 @@ import { openLog } from '../services/log/open-log.ts'
 import { readSettings } from '../services/settings.ts'
 import { openStreams } from './harness/streams.ts'
 import { openTestDatabase } from './harness/database.ts'
-import { ofNoBody, ofNoInput, ofTickets, times, withoutInput } from './harness/bad-bodiless.ts'
+import {
+  ofNoBody,
+  ofNoInput,
+  ofSync,
+  ofTickets,
+  ofTrees,
+  times,
+  withoutInput,
+} from './harness/bad-bodiless.ts'
 import { particular } from './harness/bad-particulars.ts'
 import {
   cursors,
@@ -56,7 +64,9 @@ t.test(
       ...ofEveryRead,
       ...ofNoBody,
       ...ofNoInput,
+      ...ofSync,
       ...ofTickets,
+      ...ofTrees,
       ...times,
       ...limits,
       ...cursors,

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { AppendEvents } from '../http/events.ts'
 import { Cursor, Log } from '../http/page.ts'
-import { Id, strict } from '../events/shapes.ts'
+import { Id, Seq, strict } from '../events/shapes.ts'
 import { LiveDelta, LiveReplace } from './live.ts'
 
 const op = <N extends string>(name: N) => ({ op: Type.Literal(name) })
@@ -9,7 +9,7 @@ const op = <N extends string>(name: N) => ({ op: Type.Literal(name) })
 /** A name that the client gives to a subscription or a request; it comes back with each answer. */
 const Name = Type.String({ minLength: 1, maxLength: 128 })
 
-export const SubscribeSession = strict({
+const subscribeSession = {
   ...op('subscribe'),
   sub: Name,
   sessionId: Id,
@@ -21,6 +21,24 @@ export const SubscribeSession = strict({
   ),
   log: Type.Optional(Log),
   live: Type.Optional(Type.Boolean({ description: 'the live channel too; true by default' })),
+}
+
+export const SubscribeSession = strict({
+  ...subscribeSession,
+  tree: Type.Optional(Type.Literal(false)),
+})
+
+/** A session and its descendants. */
+export const SubscribeTree = strict({
+  ...subscribeSession,
+  tree: Type.Literal(true),
+  after: Type.Optional(
+    Type.Record(Id, Seq, {
+      additionalProperties: false,
+      description:
+        'the last seqs that the client has of descendants; others from their first event',
+    }),
+  ),
 })
 
 export const SubscribeAll = strict({
@@ -52,6 +70,7 @@ export const SpeakReplace = strict({ ...op('live'), sessionId: Id, ...LiveReplac
 export const Ping = strict({ ...op('ping') })
 
 export type SubscribeSession = Static<typeof SubscribeSession>
+export type SubscribeTree = Static<typeof SubscribeTree>
 export type SubscribeAll = Static<typeof SubscribeAll>
 export type Unsubscribe = Static<typeof Unsubscribe>
 export type Append = Static<typeof Append>

@@ -73,11 +73,11 @@ begin
     end if;
     select n.incarnation, n.ended, n.lost into found_incarnation, owner_ended, owner_lost
       from stemma.owner_now_v1(g_tenant[i], owners[i]) n;
-    if case g_need[i]
+    if (case g_need[i]
         when 'current' then found_incarnation = g_incarnation[i] and not owner_ended
         when 'lost' then found_incarnation > g_incarnation[i]
           or found_incarnation = g_incarnation[i] and owner_lost
-      end is not true then
+      end) is not true then
       raise exception 'owner % is not %', owners[i], g_need[i] using errcode = 'P0S03';
     end if;
   end loop;

@@ -25,6 +25,7 @@ import { addProjectionRoutes } from './routes/projections.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
 import { addStreamRoute } from './routes/stream.ts'
+import { addSyncRoutes } from './routes/sync.ts'
 import { addTicketRoutes } from './routes/tickets.ts'
 import { addTurnRoutes } from './routes/turns.ts'
 import { addSockets } from './socket/add-sockets.ts'
@@ -92,6 +93,7 @@ export const buildApp = (deps: ApiDeps): App => {
   addImportRoutes(app, routeDeps)
   addLiveRoutes(app, routeDeps)
   addProjectionRoutes(app, routeDeps)
+  addSyncRoutes(app, routeDeps)
   addTicketRoutes(app, routeDeps)
   addSockets(app, () => {
     addStreamRoute(app, routeDeps)

@@ -5,9 +5,11 @@ import type { Static, TSchema } from 'typebox'
 import type { Message, MessagePart } from '../../projections/transcript/to-message.ts'
 import { Message as MessageSchema, MessagePart as PartSchema } from '../../schema/http/messages.ts'
 import { Session as SessionSchema } from '../../schema/http/sessions.ts'
+import { SyncedSession as SyncedSchema } from '../../schema/http/sync.ts'
 import { Turn as TurnSchema } from '../../schema/http/turns.ts'
 import type { Session } from '../reads/session.ts'
 import type { Turn } from '../reads/read-turn.ts'
+import type { SyncedSession } from '../reads/sync.ts'
 import { splitEvents } from '../adapters/split-events.ts'
 import { translateOpencodeV2 } from '../adapters/opencode-v2/translate.ts'
 import { readRecordings } from '../../test/harness/opencode-messages.ts'
@@ -34,7 +36,8 @@ const described: readonly [
   Described<MessagePart, typeof PartSchema>,
   Described<Session, typeof SessionSchema>,
   Described<Turn, typeof TurnSchema>,
-] = [true, true, true, true]
+  Described<SyncedSession, typeof SyncedSchema>,
+] = [true, true, true, true, true]
 
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
 
@@ -102,6 +105,8 @@ t.test(
       await ask('GET', session, at)
       await ask('GET', `${session}/events`, `${at}/events?limit=500`)
       await ask('GET', `${session}/context`, `${at}/context`)
+      const synced = { sessions: [{ sessionId, afterSeq: 1 }] }
+      await ask('POST', '/v1/sync', '/v1/sync', synced)
       const page = (await ask(
         'GET',
         `${session}/messages`,
@@ -147,6 +152,40 @@ t.test(
       })
     }
     await ask('GET', `${session}/turns/{turnId}`, '/v1/sessions/s/turns/t')
+    await ask('POST', `${session}/inputs`, '/v1/sessions/s/inputs', { text: 'waits' })
+    const open = { turnId: 't2', ownerId: 'o', incarnation: 1 }
+    await ask('POST', `${session}/turns`, '/v1/sessions/s/turns', open)
+    const question = { question: 'which?', options: [] }
+    const called = { messageId: 'm2', callId: 'c', name: 'n', input: {}, effect: 'once' }
+    await ask('POST', `${session}/events`, '/v1/sessions/s/events', {
+      turnId: 't2',
+      fence: 2,
+      events: [
+        {
+          type: 'step.started',
+          data: {
+            messageId: 'm2',
+            attempt: 1,
+            agent: 'a',
+            model: { modelId: 'm', providerId: 'p' },
+          },
+        },
+        { type: 'tool.called', data: { ...called, effectKey: 'k', executedBy: 'host' } },
+        {
+          type: 'request.opened',
+          data: {
+            requestId: 'r',
+            kind: 'question',
+            messageId: 'm2',
+            callId: 'c',
+            questions: [question],
+          },
+        },
+      ],
+    })
+    await ask('POST', '/v1/sync', '/v1/sync', {
+      sessions: ['s', 'nobody'].map((sessionId) => ({ sessionId, afterSeq: 1 })),
+    })
     await ask('DELETE', session, '/v1/sessions/s')
     await ask('POST', `${session}/restore`, '/v1/sessions/s/restore')
     await ask('POST', '/v1/tickets', '/v1/tickets')

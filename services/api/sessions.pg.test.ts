@@ -9,6 +9,7 @@ const metadataOf = async ({ call }: TestApp): Promise<unknown> =>
 
 t.test('a created session is given back with what it was created with', async (t) => {
   await using api = await openTestApp()
+  await api.call('POST', '/v1/sessions', { sessionId: 'ses_parent' })
   const given = {
     sessionId: 'ses_child',
     title: 'Title',

@@ -27,7 +27,7 @@ export type App = FastifyInstance<
 
 export type AnyRequest = Pick<
   FastifyRequest,
-  'id' | 'method' | 'headers' | 'params' | 'body' | 'routeOptions' | 'raw'
+  'id' | 'method' | 'headers' | 'params' | 'query' | 'body' | 'routeOptions' | 'raw'
 >
 export type AnyReply = Pick<FastifyReply, 'header' | 'code'>
 

@@ -1,8 +1,11 @@
 import type { EventData } from '../../schema/events/event-table.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Target } from '../log/command.ts'
+import type { SessionRow } from '../log/load-session.ts'
 import { messageName } from '../log/rules/names.ts'
+import { entryOf } from '../log/session-state.ts'
 import { inSnapshot } from './in-snapshot.ts'
+import { readNamed, type NamedEvent } from './read-named.ts'
 
 /** An input that waits to be delivered. `seq` is that of its admission. */
 export type Input = Omit<EventData<'input.admitted'>, 'delivery'> & {
@@ -18,24 +21,22 @@ export const readInputs = async (
   target: Target,
 ): Promise<{ readonly data: readonly Input[]; readonly asOfSeq: number }> =>
   inSnapshot(pool, target, async (connection, session) => {
-    const waiting = session.state.inputs ?? {}
-    const names = Object.keys(waiting).map(messageName)
-    if (names.length === 0) return { data: [], asOfSeq: session.headSeq }
-    const rows = await connection.query<{ seq: number; occurred_at: string; data: string }>(
-      `select e.seq, e.occurred_at, e.data::text as data
-         from stemma.name n join stemma.event e on e.sid = n.sid and e.seq = n.seq
-         where n.sid = $1 and n.name = any (string_to_array($2, ' ')) order by e.seq`,
-      [session.sid, names.join(' ')],
-    )
-    const data = rows.map((row): Input => {
-      const admitted = JSON.parse(row.data) as EventData<'input.admitted'>
-      return {
-        ...admitted,
-        delivery: waiting[admitted.messageId]!.delivery,
-        status: 'waiting',
-        seq: row.seq,
-        admittedAt: row.occurred_at,
-      }
-    })
-    return { data, asOfSeq: session.headSeq }
+    const wanted = [{ sid: session.sid, names: waitingNames(session) }]
+    const events = (await readNamed(connection, wanted)).get(session.sid)!
+    return { data: waitingOf(session, events), asOfSeq: session.headSeq }
+  })
+
+/** The names that lead to a session's waiting inputs. */
+export const waitingNames = ({ state }: SessionRow): string[] =>
+  Object.keys(state.inputs ?? {}).map(messageName)
+
+/** The waiting inputs among the named events, in the order in which they were admitted. */
+export const waitingOf = ({ state }: SessionRow, events: readonly NamedEvent[]): Input[] =>
+  events.flatMap((event): Input[] => {
+    if (event.type !== 'input.admitted') return []
+    const admitted = JSON.parse(event.data) as EventData<'input.admitted'>
+    const waiting = entryOf(state.inputs, admitted.messageId)
+    if (!waiting) return []
+    const { seq, occurredAt: admittedAt } = event
+    return [{ ...admitted, delivery: waiting.delivery, status: 'waiting', seq, admittedAt }]
   })

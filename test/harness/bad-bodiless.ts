@@ -30,6 +30,24 @@ export const ofNoBody: readonly Bad[] = (
   ]
 })
 
+/** Writes that may be to a tree: its conditions are the root's. */
+export const ofTrees: readonly Bad[] = (
+  [
+    ['DELETE', '/v1/sessions/ses_1'],
+    ['POST', '/v1/sessions/ses_1/archive'],
+    ['POST', '/v1/sessions/ses_1/unarchive'],
+  ] as const
+).flatMap(([method, url]): Bad[] => {
+  const at = { method, url: `${url}?tree=true` }
+  return [
+    { ...at, url: `${url}?tree=yes`, status: 400, code: 'invalid_query', pointer: '/tree' },
+    { ...at, url: `${url}?tree`, status: 400, code: 'invalid_query', pointer: '/tree' },
+    { ...at, url: `${at.url}&tree=true`, status: 400, code: 'invalid_query', pointer: '/tree' },
+    { ...at, headers: { 'if-match': '"99"' }, status: 412, code: 'precondition_failed' },
+    { ...at, url: at.url.replace('ses_1', 'no_such'), status: 404, code: 'session_not_found' },
+  ]
+})
+
 /** A ticket is for the caller, and about nothing. */
 export const ofTickets: readonly Bad[] = (
   [
@@ -41,6 +59,50 @@ export const ofTickets: readonly Bad[] = (
     { method: 'GET', status: 405, code: 'method_not_allowed' },
   ] as const
 ).map((bad): Bad => ({ method: 'POST', url: '/v1/tickets', ...bad }))
+
+const one = { sessionId: 'ses_1', afterSeq: 0 }
+
+/** A read that takes a body. */
+export const ofSync: readonly Bad[] = (
+  [
+    { body: {}, status: 400, code: 'invalid_body', pointer: '/sessions' },
+    { body: [], status: 400, code: 'invalid_body', pointer: '' },
+    { body: { sessions: [] }, status: 400, code: 'invalid_body', pointer: '/sessions' },
+    { body: { sessions: [one], a: 1 }, status: 400, code: 'invalid_body', pointer: '/a' },
+    { body: { sessions: [one], log: 1 }, status: 400, code: 'invalid_body', pointer: '/log' },
+    {
+      body: { sessions: Array.from({ length: 101 }, () => one) },
+      status: 400,
+      code: 'invalid_body',
+      pointer: '/sessions',
+    },
+    {
+      body: { sessions: [one, { ...one, a: 1 }] },
+      status: 400,
+      code: 'invalid_body',
+      pointer: '/sessions/1/a',
+    },
+    {
+      body: { sessions: [{ ...one, sessionId: 'a b' }] },
+      status: 400,
+      code: 'invalid_id',
+      pointer: '/sessions/0/sessionId',
+    },
+    ...[-1, 1.5, '1', null].map(
+      (afterSeq) =>
+        ({
+          body: { sessions: [{ ...one, afterSeq }] },
+          status: 400,
+          code: 'invalid_body',
+          pointer: '/sessions/0/afterSeq',
+        }) as const,
+    ),
+    { raw: '{', headers: json, status: 400, code: 'invalid_json', pointer: '' },
+    { raw: 'a=1', headers: form, status: 415, code: 'unsupported_media_type' },
+    { url: '/v1/sync?a=1', body: { sessions: [one] }, status: 400, code: 'invalid_query' },
+    { method: 'GET', status: 405, code: 'method_not_allowed' },
+  ] as const
+).map((bad): Bad => ({ method: 'POST', url: '/v1/sync', ...bad }))
 
 /** What operators ask: there is nothing to get wrong but the method. */
 export const withoutInput: readonly string[] = [

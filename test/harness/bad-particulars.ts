@@ -55,6 +55,14 @@ export const particular: readonly Bad[] = [
     status: 409,
     code: 'duplicate_id',
   },
+  {
+    method: 'POST',
+    url: '/v1/sessions',
+    body: { parent: { sessionId: 'no_such' } },
+    status: 409,
+    code: 'dangling_reference',
+    pointer: '/parent/sessionId',
+  },
   { method: 'GET', url: '/v1/sessions?order=random', status: 400, code: 'invalid_query' },
   { method: 'GET', url: '/v1/sessions?status=dead', status: 400, code: 'invalid_query' },
   {

@@ -18,15 +18,20 @@ export const idempotencyKeyOf = ({ headers }: AnyRequest): string | undefined =>
 
 /**
  * What the log writes down beside the command, so that the same request under the same key is
- * answered again and another one is refused. Requests are the same if method, path and canonical
- * body are.
+ * answered again and another one is refused. Requests are the same if method, path, query and
+ * canonical body are.
  */
 export const receiptOf = (request: AnyRequest): Pick<CommandOptions, 'receipt'> => {
   const commandId = idempotencyKeyOf(request)
   if (commandId === undefined) return {}
-  const { method, params, body } = request
-  return receiptFor(commandId, `${method} ${request.routeOptions.url}`, params, body)
+  const { method, params, query, body } = request
+  const route = `${method} ${request.routeOptions.url}`
+  // No query is written as none, so that receipts of old hold.
+  const asked = { ...(params as object), ...(hasMembers(query) && { '?': query }) }
+  return receiptFor(commandId, route, asked, body)
 }
+
+const hasMembers = (query: unknown): boolean => Object.keys(query ?? {}).length > 0
 
 /** The same for a request that came another way than by HTTP: it counts as the one of `route`. */
 export const receiptFor = (

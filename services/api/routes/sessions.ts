@@ -9,6 +9,7 @@ import {
 import type { Target } from '../../log/command.ts'
 import { listSessions, type SessionsCursor } from '../../reads/list-sessions.ts'
 import { readSessionInfo, type Session } from '../../reads/session.ts'
+import { checkParent } from '../check-parent.ts'
 import { decodeCursor, encodeCursor, type CursorScope } from '../cursors.ts'
 import type { RouteDeps } from '../deps.ts'
 import { incarnationOf } from '../incarnation.ts'
@@ -35,6 +36,7 @@ export const addSessionRoutes = (app: App, deps: RouteDeps): void => {
       config: { scope: 'append', bodyMayBeMissing: true },
       schema: {
         summary: 'Create a session',
+        description: 'A `parent` must be there and not deleted.',
         body: CreateSession,
         response: { 201: SessionReply },
       },
@@ -43,6 +45,7 @@ export const addSessionRoutes = (app: App, deps: RouteDeps): void => {
       const { sessionId = idFor(request, 'ses'), ...data } = request.body
       const target = targetOf(request, { sessionId })
       const event = newEvent('session.created', data, settings.maxEventBytes)
+      if (data.parent) await checkParent(deps, target, data.parent.sessionId)
       await log.execute({ ...target, ...optionsOf(request), kind: 'create', event })
       reply.code(201)
       reply.header('location', `/v1/sessions/${sessionId}`)

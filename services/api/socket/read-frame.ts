@@ -6,6 +6,7 @@ import {
   SpeakReplace,
   SubscribeAll,
   SubscribeSession,
+  SubscribeTree,
   Unsubscribe,
   type Speak,
 } from '../../../schema/socket/client-frames.ts'
@@ -13,7 +14,14 @@ import { parseStrict } from '../../json/parse-strict.ts'
 import { createCheck } from '../plugins/validation.ts'
 
 /** A frame of a client, checked. */
-export type ClientFrame = SubscribeSession | SubscribeAll | Unsubscribe | Append | Speak | Ping
+export type ClientFrame =
+  | SubscribeSession
+  | SubscribeTree
+  | SubscribeAll
+  | Unsubscribe
+  | Append
+  | Speak
+  | Ping
 
 /** What a refused frame was about, as far as that could be read. */
 export type FrameNames = { readonly ref?: string; readonly sub?: string }
@@ -45,6 +53,7 @@ export const readFrame = (text: string): Read => {
 
 const checks = {
   session: createCheck(SubscribeSession),
+  tree: createCheck(SubscribeTree),
   all: createCheck(SubscribeAll),
   unsubscribe: createCheck(Unsubscribe),
   append: createCheck(Append),
@@ -58,7 +67,8 @@ const operations = ['subscribe', 'unsubscribe', 'append', 'live', 'ping']
 const checkOf = (frame: Readonly<Record<string, unknown>>) => {
   switch (frame['op']) {
     case 'subscribe':
-      return 'all' in frame ? checks.all : checks.session
+      if ('all' in frame) return checks.all
+      return (frame['tree'] ?? false) === false ? checks.session : checks.tree
     case 'unsubscribe':
       return checks.unsubscribe
     case 'append':

@@ -1,5 +1,9 @@
 import { Refusal } from '../../../schema/errors.ts'
-import type { SubscribeAll, SubscribeSession } from '../../../schema/socket/client-frames.ts'
+import type {
+  SubscribeAll,
+  SubscribeSession,
+  SubscribeTree,
+} from '../../../schema/socket/client-frames.ts'
 import { followAll } from '../../streams/follow-all.ts'
 import { followSession } from '../../streams/follow-session.ts'
 import type { Sink } from '../../streams/sink.ts'
@@ -7,12 +11,13 @@ import { allCursors, typesFilter } from '../all-cursor.ts'
 import type { RouteDeps } from '../deps.ts'
 import { incarnationOf } from '../incarnation.ts'
 import type { Outlet } from './outlet.ts'
+import { subscribeTree, type TreePlace } from './subscribe-tree.ts'
 
 /** Where a subscription is, as its client would come back to it. */
-export type Place = { readonly afterSeq: number } | { readonly cursor: string }
+export type Place = { readonly afterSeq: number } | TreePlace | { readonly cursor: string }
 
 export type Subscriptions = Disposable & {
-  readonly add: (frame: SubscribeSession | SubscribeAll) => void
+  readonly add: (frame: SubscribeSession | SubscribeTree | SubscribeAll) => void
   readonly remove: (sub: string) => void
   readonly places: () => readonly ({ readonly sub: string } & Place)[]
 }
@@ -27,34 +32,53 @@ export const openSubscriptions = (
   refuse: (sub: string, error: unknown) => void,
 ): Subscriptions => {
   const subscriptions = new Map<string, Subscription>()
-  /** Those that were ended count until they have let go of what they were doing. */
+  /** Sessions, or all. Those that were ended count until they have let go of what they were doing. */
   let following = 0
 
-  const add = (frame: SubscribeSession | SubscribeAll): void => {
+  const room = {
+    take: (): void => {
+      if (following >= deps.settings.maxSubscriptions) {
+        throw new Refusal(
+          'too_many',
+          `a socket takes ${deps.settings.maxSubscriptions} subscriptions`,
+        )
+      }
+      following += 1
+    },
+    giveBack: (): void => {
+      following -= 1
+    },
+  }
+
+  const add = (frame: SubscribeSession | SubscribeTree | SubscribeAll): void => {
     const { sub } = frame
     if (subscriptions.has(sub)) {
       throw new Refusal('duplicate_id', `there is a subscription ${sub} on this socket`)
     }
-    if (following >= deps.settings.maxSubscriptions) {
-      throw new Refusal(
-        'too_many',
-        `a socket takes ${deps.settings.maxSubscriptions} subscriptions`,
-      )
-    }
+    room.take()
     const subscription: Subscription = { stop: new AbortController(), place: undefined }
     subscriptions.set(sub, subscription)
-    following += 1
     const done = (): void => {
-      following -= 1
+      room.giveBack()
       subscription.stop.abort()
       if (subscriptions.get(sub) === subscription) subscriptions.delete(sub)
     }
-    const ending = 'all' in frame ? all(frame, subscription) : session(frame, subscription, tenant)
-    ending
+    begin(frame, subscription)
       .catch((error: unknown) => {
         if (!subscription.stop.signal.aborted) refuse(sub, error)
       })
       .finally(done)
+  }
+
+  const begin = (
+    frame: SubscribeSession | SubscribeTree | SubscribeAll,
+    subscription: Subscription,
+  ): Promise<void> => {
+    if ('all' in frame) return all(frame, subscription)
+    if (frame.tree !== true) return session(frame, subscription, tenant)
+    const { signal } = subscription.stop
+    const moved = (place: TreePlace): void => void (subscription.place = place)
+    return subscribeTree(deps, tenant, frame, outlet, room, moved, signal)
   }
 
   const session = async (
