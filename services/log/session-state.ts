@@ -30,17 +30,8 @@ export type OpenTurn = {
   readonly startedSeq: number
   /** Given up by its owner: anyone may claim it. */
   readonly released?: true
-<<<<<<< HEAD
   /** The first request to interrupt it, and the grace that was given last (ms). */
   readonly interrupt?: { readonly seq: number; readonly graceMs?: number }
-=======
-  /** The first request to interrupt it, and the shortest grace that was given with one (ms). */
-  readonly interrupt?: {
-    readonly seq: number
-    readonly graceMs?: number
-    readonly graceSeq?: number
-  }
->>>>>>> tree
   /** Failed attempts and failed steps in a row (rule 14). */
   readonly failures?: number
   /** A compaction for overflow has been started (rule 16). */
