@@ -6,7 +6,7 @@ import type { RouteDeps } from '../deps.ts'
 import { receiptFor } from '../plugins/idempotency.ts'
 import type { Principal, Scope } from '../plugins/principal.ts'
 import { problemOf } from '../plugins/problem-of.ts'
-import { openOutlet } from './outlet.ts'
+import { openOutlet } from '../outlet.ts'
 import { readFrame, type ClientFrame, type FrameNames } from './read-frame.ts'
 import { openSubscriptions } from './subscriptions.ts'
 
@@ -38,7 +38,7 @@ export const serveSocket = (
 ): void => {
   const { tenant, scopes } = principal
   const outlet = openOutlet(
-    socket,
+    { send: (text, sent) => socket.send(text, sent) },
     deps.settings.drainTimeoutMs,
     () => close(closeCodes.notDrained, 'not drained'),
     () => hold(),

@@ -1,7 +1,7 @@
 import type { SubscribeTree } from '../../../schema/socket/client-frames.ts'
 import { followTree, type TreeSink } from '../../streams/follow-tree.ts'
 import type { RouteDeps } from '../deps.ts'
-import type { Outlet } from './outlet.ts'
+import type { Outlet } from '../outlet.ts'
 
 /** Where a tree's subscription is: the root's seq, and the descendants' by session id. */
 export type TreePlace = {

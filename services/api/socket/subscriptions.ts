@@ -10,7 +10,7 @@ import type { Sink } from '../../streams/sink.ts'
 import { allCursors, typesFilter } from '../all-cursor.ts'
 import type { RouteDeps } from '../deps.ts'
 import { incarnationOf } from '../incarnation.ts'
-import type { Outlet } from './outlet.ts'
+import type { Outlet } from '../outlet.ts'
 import { subscribeTree, type TreePlace } from './subscribe-tree.ts'
 
 /** Where a subscription is, as its client would come back to it. */

@@ -1,10 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { RouteDeps } from '../deps.ts'
-import { createLane } from '../../lane.ts'
 import type { CaughtUp, Sink } from '../../streams/sink.ts'
-
-/** Above this the server stops reading for who does not read. */
-const mostUnsent = 1024 * 1024
+import { openOutlet, type Outlet } from '../outlet.ts'
 
 export type SseSink = Sink & {
   readonly live: (frame: unknown) => boolean
@@ -40,20 +37,27 @@ export const serveSse = async (
   // The client may have gone, or the server begun to stop, while the session was looked up.
   if (stopping.aborted || response.destroyed) end()
   response.on('error', end)
-  const sink = sinkOf(response, stop, settings.drainTimeoutMs)
+  const outlet = openOutlet(
+    { send: (text, sent) => response.write(text, sent) },
+    settings.drainTimeoutMs,
+    () => {
+      end()
+      response.destroy()
+    },
+    () => {},
+  )
+  const sink = sinkOf(outlet)
   const keepAlive = setInterval(() => {
-    response.write(': still here\n\n')
+    outlet.send(': still here\n\n')
     void isAllowed().then((allowed) => {
       if (allowed || stop.signal.aborted) return
       sink.forbid()
       end()
     })
   }, settings.heartbeatMs / 2)
-  const outlet = {
-    get unsent() {
-      return response.writableLength
-    },
-  }
+  const close = (): void => outlet[Symbol.dispose]()
+  if (stop.signal.aborted) close()
+  else stop.signal.addEventListener('abort', close)
   outlets.add(outlet)
   try {
     await follow(sink, stop.signal)
@@ -66,26 +70,16 @@ export const serveSse = async (
   }
 }
 
-const sinkOf = (
-  response: ServerResponse,
-  stop: AbortController,
-  drainMs: number,
-): SseSink & { readonly forbid: () => void } => {
-  const lane = createLane(1)
+const sinkOf = (outlet: Outlet): SseSink & { readonly forbid: () => void } => {
   let place: { readonly afterSeq: number } | { readonly cursor: string } | undefined
   let onCaughtUp: ((at: CaughtUp) => void) | undefined
   const write = (event: string, data: string, id?: string): void => {
     const idLine = id === undefined ? '' : `id: ${id}\n`
-    if (response.writableEnded) return
     // JSON holds no raw line break.
-    response.write(`${idLine}event: ${event}\ndata: ${data}\n\n`)
+    outlet.send(`${idLine}event: ${event}\ndata: ${data}\n\n`)
   }
   return {
-    turn: (work) =>
-      lane(async () => {
-        await drained(response, stop, drainMs)
-        return work()
-      }),
+    turn: (work) => outlet.turn(work),
     event: (envelope, { seq, cursor }) => {
       place = cursor === undefined ? { afterSeq: seq } : { cursor }
       write('event', envelope, cursor ?? String(seq))
@@ -99,40 +93,10 @@ const sinkOf = (
     reset: (reset) => write('reset', JSON.stringify(reset)),
     ended: (ended) => write('ended', JSON.stringify(ended)),
     live: (frame) => {
-      if (response.writableEnded || response.writableLength >= mostUnsent) return false
+      if (!outlet.hasRoom()) return false
       write('live', JSON.stringify(frame))
       return true
     },
     caughtUpAt: (listener) => (onCaughtUp = listener),
-  }
-}
-
-/** Resolves when there is room. A reader that takes nothing for `drainMs` is cut off. */
-const drained = async (
-  response: ServerResponse,
-  stop: AbortController,
-  drainMs: number,
-): Promise<void> => {
-  let last = response.writableLength
-  let since = Date.now()
-  while (response.writableLength >= mostUnsent && !stop.signal.aborted) {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        response.off('drain', done)
-        stop.signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = setTimeout(done, 1_000)
-      response.on('drain', done)
-      stop.signal.addEventListener('abort', done)
-    })
-    // What we write meanwhile, if only that we are still here, is not what was taken.
-    if (response.writableLength < last) since = Date.now()
-    last = response.writableLength
-    if (Date.now() - since >= drainMs) {
-      stop.abort()
-      response.destroy()
-    }
   }
 }

@@ -1,12 +1,14 @@
-import type { WebSocket } from 'ws'
-import { createLane } from '../../lane.ts'
+import { createLane } from '../lane.ts'
 
 /** Above this the server stops reading for who does not read. */
 const mostUnsent = 1024 * 1024
 /** Pages that are held for one reader at once. */
 const pagesAtOnce = 4
 
-/** The way out to one reader: knows what has not been sent yet. */
+/** What takes a text, and calls back when that has been handed to the connection. */
+export type Channel = { readonly send: (text: string, sent: () => void) => void }
+
+/** The way out to one reader, a socket's or a stream's: knows what has not been sent yet. */
 export type Outlet = Disposable & {
   /** Sends at once, whatever waits. */
   readonly send: (text: string) => void
@@ -22,7 +24,7 @@ export type Outlet = Disposable & {
  * taken something, and the outlet is not full.
  */
 export const openOutlet = (
-  socket: Pick<WebSocket, 'send'>,
+  channel: Channel,
   drainMs: number,
   onStalled: () => void,
   onDrained: () => void,
@@ -53,7 +55,7 @@ export const openOutlet = (
       const bytes = Buffer.byteLength(text)
       unsent += bytes
       if (unsent >= mostUnsent) stalling ??= setTimeout(onStalled, drainMs)
-      socket.send(text, () => drained(bytes))
+      channel.send(text, () => drained(bytes))
     },
     turn: (work) =>
       lane(async () => {
