@@ -152,7 +152,8 @@ t.test('what is open is said: the turn, its step and calls, requests, inputs', a
     ...target,
     kind: 'start-turn',
     turnId: 'trn_1',
-    ownerId: 'own_1', incarnation: 1,
+    ownerId: 'own_1',
+    incarnation: 1,
     inputs: [],
     eventId: 'evt_start',
   })

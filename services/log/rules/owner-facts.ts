@@ -10,17 +10,18 @@ export type Incarnated = { readonly ownerId: string; readonly incarnation: numbe
 export const needCurrent = (draft: Draft, { ownerId, incarnation }: Incarnated): void => {
   const owner = ownerNow(draft, ownerId)
   if (!owner) throw new Refusal('owner_not_found', `no owner ${ownerId} has registered`)
-  if (incarnation < owner.incarnation) {
-    throw new Refusal('owner_superseded', `owner ${ownerId} has registered again`, {
-      members: { ownerId, incarnation: owner.incarnation },
-    })
-  }
+  if (incarnation < owner.incarnation) throw ownerSuperseded(ownerId, owner.incarnation)
   if (incarnation > owner.incarnation) {
     throw new Refusal('wrong_state', `incarnation ${incarnation} of ${ownerId} was never given out`)
   }
   if (owner.ended) throw ownerExited(ownerId, incarnation)
   draft.guards.push({ tenant: draft.tenant, ownerId, incarnation, need: 'current' })
 }
+
+export const ownerSuperseded = (ownerId: string, current: number): Refusal =>
+  new Refusal('owner_superseded', `owner ${ownerId} has registered again`, {
+    members: { ownerId, incarnation: current },
+  })
 
 export const ownerExited = (ownerId: string, incarnation: number): Refusal =>
   new Refusal('owner_exited', `owner ${ownerId} has exited: it registers again to go on`, {
