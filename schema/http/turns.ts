@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Fence, Id, Seq, strict } from '../events/shapes.ts'
-import { turnEvents } from '../events/turn.ts'
+import { TakeOverReport, turnEvents } from '../events/turn.ts'
 import { AsOfSeq, dataOf, reply } from './page.ts'
 
 const started = turnEvents['turn.started'].data.properties
@@ -18,6 +18,37 @@ export const StartTurn = strict({
 export type StartTurn = Static<typeof StartTurn>
 
 export const StartTurnReply = dataOf(reply({ turnId: Id, fence: Fence }))
+
+const Incarnation = Type.Integer({ minimum: 1 })
+
+export const ClaimTurn = strict({
+  ownerId: Id,
+  incarnation: Incarnation,
+  fromFence: Fence,
+})
+
+export const ClaimTurnReply = dataOf(reply({ turnId: Id, fence: Fence, report: TakeOverReport }))
+
+export const ReleaseTurn = strict({ fence: Fence })
+
+export const ReleaseTurnReply = StartTurnReply
+
+export const InterruptTurn = strict({
+  reason: Type.String({ minLength: 1, maxLength: 1_000 }),
+  device: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  graceMs: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 86_400_000,
+      description:
+        'after which the store ends the turn itself; 0: at once; left out: its owner ends it, ' +
+        'unless it is gone',
+    }),
+  ),
+  tree: Type.Optional(
+    Type.Boolean({ description: 'the running turns of all descendants of the session, too' }),
+  ),
+})
 
 export const ReadTurn = strict({
   waitMs: Type.Optional(

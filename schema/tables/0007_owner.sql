@@ -12,6 +12,8 @@ create table stemma.owner (
   heartbeat_at timestamptz not null,
   ended_at timestamptz,
   end_reason text,
+  -- The Idempotency-Key of the last registration.
+  command_id text collate "C",
   primary key (tenant, owner_id)
 ) with (fillfactor = 50)
 -- statement

@@ -21,12 +21,15 @@ import { addImportRoutes } from './routes/imports.ts'
 import { addInputRoutes } from './routes/inputs.ts'
 import { addLiveRoutes } from './routes/live.ts'
 import { addMessageRoutes } from './routes/messages.ts'
+import { addOwnerRoutes } from './routes/owners.ts'
 import { addProjectionRoutes } from './routes/projections.ts'
+import { addRequestRoutes } from './routes/requests.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
 import { addStreamRoute } from './routes/stream.ts'
 import { addSyncRoutes } from './routes/sync.ts'
 import { addTicketRoutes } from './routes/tickets.ts'
+import { addTurnCommandRoutes } from './routes/turn-commands.ts'
 import { addTurnRoutes } from './routes/turns.ts'
 import { addSockets } from './socket/add-sockets.ts'
 import type { App, TypeBoxProvider } from './type-provider.ts'
@@ -88,6 +91,9 @@ export const buildApp = (deps: ApiDeps): App => {
   addEventRoutes(app, routeDeps)
   addInputRoutes(app, routeDeps)
   addTurnRoutes(app, routeDeps)
+  addTurnCommandRoutes(app, routeDeps)
+  addRequestRoutes(app, routeDeps)
+  addOwnerRoutes(app, routeDeps)
   addMessageRoutes(app, routeDeps)
   addAllEventRoutes(app, routeDeps)
   addImportRoutes(app, routeDeps)

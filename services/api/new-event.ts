@@ -9,15 +9,7 @@ export const newEvent = <T extends EventType>(
   data: EventData<T>,
   maxEventBytes: number,
 ): NewEvent => {
-  const size = Buffer.byteLength(JSON.stringify(data))
-  if (size > maxEventBytes) {
-    throw new Refusal(
-      'too_large',
-      `the body makes an event of ${size} bytes, ${maxEventBytes} are taken: put larger content to ` +
-        'PUT /v1/blobs/{sha256} and refer to it',
-      { faults: [{ pointer: '', detail: `makes an event of ${size} bytes` }] },
-    )
-  }
+  checkEventSize(data, maxEventBytes)
   return {
     eventId: newId('evt'),
     type,
@@ -25,4 +17,16 @@ export const newEvent = <T extends EventType>(
     data,
     meta: {},
   } as NewEvent
+}
+
+/** Throws Refusal `too_large` if what a body brings would be no event. */
+export const checkEventSize = (data: unknown, maxEventBytes: number): void => {
+  const size = Buffer.byteLength(JSON.stringify(data))
+  if (size <= maxEventBytes) return
+  throw new Refusal(
+    'too_large',
+    `the body makes an event of ${size} bytes, ${maxEventBytes} are taken: put larger content to ` +
+      'PUT /v1/blobs/{sha256} and refer to it',
+    { faults: [{ pointer: '', detail: `makes an event of ${size} bytes` }] },
+  )
 }

@@ -7,6 +7,7 @@ import { migrate } from '../database/migrate.ts'
 import { openPool } from '../database/pool.ts'
 import { openLive } from '../live/open-live.ts'
 import { openLog } from '../log/open-log.ts'
+import { startPulse } from '../owners/start-pulse.ts'
 import { startProjector } from '../projector/start-projector.ts'
 import { openFeeds } from '../streams/feeds.ts'
 import { readSettings, type Settings } from '../settings.ts'
@@ -67,6 +68,7 @@ const serveOn = async (
   const { from, to } = await migrate(pool)
   if (from !== to) say(`schema     brought from version ${from} to ${to}`)
   await using log = openLog({ pool, report })
+  await using _pulse = startPulse({ pool, report })
   await using projector = startProjector({ pool, log, report })
   await using bus = openPostgresBus({ url, pool, report })
   await using feeds = openFeeds({ pool, log, bus, report })

@@ -76,7 +76,8 @@ export type Act =
     }
   | {
       readonly kind: 'interrupt-turn'
-      readonly turnId: string
+      /** Left out: the active one. */
+      readonly turnId?: string
       readonly reason: string
       readonly by: By
       /** After which the store ends the turn itself (ms); 0: at once. */

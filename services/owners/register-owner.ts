@@ -1,4 +1,6 @@
+import { Refusal } from '../../schema/errors.ts'
 import type { Pool } from '../database/pool.ts'
+import { readOwner, type Owner } from './read-owner.ts'
 
 export type Registration = {
   readonly tenant: number
@@ -8,26 +10,35 @@ export type Registration = {
   /** Of a lease: how long it holds after a heartbeat. */
   readonly ttlMs?: number
   readonly host?: string
+  /** From `Idempotency-Key`: sent again, the last registration is not made a second time. */
+  readonly commandId?: string
 }
 
-/** Registers an owner, again if it is there: the turns of its earlier incarnation may be claimed. */
-export const registerOwner = async (
-  pool: Pool,
-  { tenant, ownerId, lifetime, ttlMs, host }: Registration,
-): Promise<number> => {
-  const [row] = await pool.use((connection) =>
-    connection.query<{ incarnation: number }>(
+/**
+ * Registers an owner, again if it is there: the turns of its earlier incarnation may be claimed.
+ * Throws Refusal `key_reused`.
+ */
+export const registerOwner = (pool: Pool, registration: Registration): Promise<Owner> => {
+  const { tenant, ownerId, lifetime, ttlMs, host, commandId } = registration
+  return pool.use(async (connection) => {
+    const registered = await connection.query(
       `insert into stemma.owner as o (tenant, owner_id, incarnation, lifetime, ttl_ms, host,
-           registered_at, heartbeat_at)
-         values ($1, $2, 1, $3, $4, $5, clock_timestamp(), clock_timestamp())
+           registered_at, heartbeat_at, command_id)
+         values ($1, $2, 1, $3, $4, $5, clock_timestamp(), clock_timestamp(), $6)
          on conflict (tenant, owner_id) do update
            set incarnation = o.incarnation + 1, lifetime = excluded.lifetime,
              ttl_ms = excluded.ttl_ms, host = excluded.host,
              registered_at = excluded.registered_at, heartbeat_at = excluded.heartbeat_at,
-             ended_at = null, end_reason = null
-         returning incarnation`,
-      [tenant, ownerId, lifetime, ttlMs ?? null, host ?? null],
-    ),
-  )
-  return row!.incarnation
+             ended_at = null, end_reason = null, command_id = excluded.command_id
+           where (o.command_id = excluded.command_id) is not true
+         returning 1 as one`,
+      [tenant, ownerId, lifetime, ttlMs ?? null, host ?? null, commandId ?? null],
+    )
+    const owner = await readOwner(connection, tenant, ownerId)
+    const isSame = owner.lifetime === lifetime && owner.ttlMs === ttlMs && owner.host === host
+    if (registered.length === 0 && !isSame) {
+      throw new Refusal('key_reused', `the key registered owner ${ownerId} in another way`)
+    }
+    return owner
+  })
 }

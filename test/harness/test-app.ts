@@ -2,6 +2,7 @@ import { buildApp } from '../../services/api/build-app.ts'
 import type { ApiDeps } from '../../services/api/deps.ts'
 import type { App } from '../../services/api/type-provider.ts'
 import { openLog, type Log } from '../../services/log/open-log.ts'
+import { startPulse } from '../../services/owners/start-pulse.ts'
 import { readSettings } from '../../services/settings.ts'
 import { openStreams } from './streams.ts'
 import { openTestDatabase, type TestDatabase } from './database.ts'
@@ -42,6 +43,7 @@ export const openTestApp = async (
   const log = openLog({ pool: database.pool, report })
   await log.horizon.ready
   const { pool } = database
+  const pulse = startPulse({ pool, report })
   const { feeds, live, ...streams } = openStreams({ url: database.url, pool, log, report })
   const app = buildApp({ pool, log, feeds, live, settings, report, ...more })
   return {
@@ -70,6 +72,7 @@ export const openTestApp = async (
     },
     [Symbol.asyncDispose]: async () => {
       await app.close()
+      await pulse[Symbol.asyncDispose]()
       await streams[Symbol.asyncDispose]()
       await log[Symbol.asyncDispose]()
       if (!options.database) await database[Symbol.asyncDispose]()

@@ -85,8 +85,9 @@ export const releaseTurn = (draft: Draft, command: Of<'release-turn'>): Extra =>
  * given, the store ends it at once.
  */
 export const interruptTurn = (draft: Draft, command: Of<'interrupt-turn'>): Extra => {
-  const { turnId, reason, by, graceMs, eventId } = command
-  const turn = needTurn(draft, turnId)
+  const { reason, by, graceMs, eventId } = command
+  const turn = command.turnId === undefined ? needAnyTurn(draft) : needTurn(draft, command.turnId)
+  const { turnId } = turn
   const before = turn.interrupt
   const isNews =
     before === undefined ||
@@ -154,6 +155,11 @@ const isDue = (draft: Draft, { turnId, interrupt }: OpenTurn): boolean => {
   if (interrupt?.graceMs === undefined) return false
   const asked = lookup(draft, graceName(turnId))
   return clockNow(draft) >= asked!.at! + interrupt.graceMs
+}
+
+const needAnyTurn = ({ state: { turn } }: Draft): OpenTurn => {
+  if (!turn) throw new Refusal('no_turn', 'no turn is active')
+  return turn
 }
 
 /** The active turn of that id; else why it is not. */

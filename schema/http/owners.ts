@@ -1,0 +1,58 @@
+import { Type, type Static } from 'typebox'
+import { Id, strict } from '../events/shapes.ts'
+import { dataOf, reply } from './page.ts'
+
+const Incarnation = Type.Integer({ minimum: 1 })
+const Lifetime = Type.Union([Type.Literal('lease'), Type.Literal('process')], {
+  description:
+    '`lease`: its turns may be claimed when no heartbeat has come for `ttlMs`; `process`: when its ' +
+    'supervisor says that it has exited',
+})
+const ttl = { minimum: 100, maximum: 86_400_000 }
+const Reason = Type.String({ minLength: 1, maxLength: 1_000 })
+
+export const RegisterOwner = strict({
+  ownerId: Type.Optional(Id),
+  lifetime: Lifetime,
+  ttlMs: Type.Optional(
+    Type.Integer({ ...ttl, description: 'of a lease; 30,000 if it is left out' }),
+  ),
+  host: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+})
+export type RegisterOwner = Static<typeof RegisterOwner>
+
+export const OwnersOwn = strict({ incarnation: Incarnation })
+
+export const OwnerExited = strict({
+  incarnation: Incarnation,
+  reason: Reason,
+  fail: Type.Optional(
+    Type.Boolean({ description: 'ends its turns as failed; else they may be claimed' }),
+  ),
+})
+
+export const Owner = reply({
+  ownerId: Id,
+  incarnation: Incarnation,
+  lifetime: Lifetime,
+  ttlMs: Type.Optional(Type.Integer(ttl)),
+  host: Type.Optional(Type.String()),
+  status: Type.Union([Type.Literal('alive'), Type.Literal('lapsed'), Type.Literal('exited')], {
+    description: '`lapsed`: its turns may be claimed; a heartbeat brings it back',
+  }),
+  exitReason: Type.Optional(Reason),
+  lapsesAt: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'when its lease ends if no heartbeat comes, by the clock of the database',
+    }),
+  ),
+})
+
+export const OwnerReply = dataOf(Owner)
+export const OwnerExitedReply = reply({
+  data: Owner,
+  failed: Type.Array(reply({ sessionId: Id, turnId: Id }), {
+    description: 'the turns that were ended as failed by this request',
+  }),
+})
