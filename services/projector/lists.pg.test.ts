@@ -4,7 +4,7 @@ import { listTypes, type ListEvent } from '../../projections/lists/fold-lists.ts
 import { sessionsVersion } from '../../projections/sessions/session-info.ts'
 import { openTestDatabase } from '../../test/harness/database.ts'
 import { playLists } from '../../test/harness/random-lists.ts'
-import { playSessions } from '../../test/harness/busy-store.ts'
+import { playSessions } from '../../test/harness/transcripts.ts'
 import { randomImport } from '../../test/harness/random-import.ts'
 import { seeded } from '../../test/harness/seeded.ts'
 import type { Pool } from '../database/pool.ts'
