@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { StoredEvent } from '../../schema/events/envelope.ts'
 import { event } from '../../test/harness/rehearsal.ts'
 import { foldRequest } from './fold.ts'
 import type { RequestRow } from './request-row.ts'
@@ -15,7 +14,7 @@ const foldAll = (...events: readonly ReturnType<typeof event>[]): RequestRow | u
         position: 10 * (n + 1),
         occurredAt: at(n),
         recordedAt: at(n),
-      } as StoredEvent & { position: number }),
+      }),
     undefined,
   )
 

@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { StoredEvent } from '../../schema/events/envelope.ts'
 import { event, emptyReport } from '../../test/harness/rehearsal.ts'
 import { foldTurn } from './fold.ts'
 import { mostClaims, type TurnRow } from './turn-row.ts'
@@ -8,8 +7,7 @@ const at = (seq: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, seq)).to
 
 const foldAll = (events: readonly ReturnType<typeof event>[]): TurnRow | undefined =>
   events.reduce<TurnRow | undefined>(
-    (turn, e, n) =>
-      foldTurn(turn, { ...e, seq: n + 1, occurredAt: at(n), recordedAt: at(n) } as StoredEvent),
+    (turn, e, n) => foldTurn(turn, { ...e, seq: n + 1, occurredAt: at(n), recordedAt: at(n) }),
     undefined,
   )
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { listTypes, type ListEvent } from '../../projections/lists/fold-lists.ts'
+import { listTypes } from '../../projections/lists/fold-lists.ts'
 import { sessionsVersion } from '../../projections/sessions/session-info.ts'
 import { openTestDatabase } from '../../test/harness/database.ts'
 import { playLists } from '../../test/harness/random-lists.ts'
@@ -46,9 +46,12 @@ const foldWhole = (pool: Pool): Promise<void> =>
          where e.type = any (string_to_array($1, ' ')) order by e.position`,
       [listTypes.join(' ')],
     )
-    const placed = events.map(
-      (e) => ({ ...storedOf(e), sid: e.sid, tenant: e.tenant, position: e.position }) as ListEvent,
-    )
+    const placed = events.map((e) => ({
+      ...storedOf(e),
+      sid: e.sid,
+      tenant: e.tenant,
+      position: e.position,
+    }))
     await writeLists(connection, placed)
   })
 

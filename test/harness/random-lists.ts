@@ -4,6 +4,7 @@ import type { Log } from '../../services/log/open-log.ts'
 import { event, prompt } from './rehearsal.ts'
 
 const owners = ['own_1', 'own_2', 'own_a']
+const question = { kind: 'question' as const, questions: [{ question: '?', options: [] }] }
 
 /**
  * What owners and people do to some sessions, one act at a time, as chance has it: inputs, turns that
@@ -59,31 +60,37 @@ export const playLists = async (
       case 3:
       case 4: {
         const taken = inputs.filter(() => random() < 0.5)
-        return { kind: 'start-turn', turnId: id('trn'), ...owner, inputs: taken, eventId }
+        const resumes = random() < 0.2 ? { resumes: [pick(requests)] } : {}
+        return {
+          kind: 'start-turn',
+          turnId: id('trn'),
+          ...owner,
+          inputs: taken,
+          ...resumes,
+          eventId,
+        }
       }
       case 5:
       case 6: {
         const requestId = id('req')
         requests.push(requestId)
         const expiresAt = new Date(Date.now() + 1e6 * random()).toISOString()
-        const questions = [{ question: '?', options: [] }]
         return write(
           event('request.opened', {
             requestId,
-            kind: 'question',
-            questions,
+            ...question,
             ...(random() < 0.5 && { expiresAt }),
           }),
         )
       }
       case 7: {
-        const requestId = pick(requests) ?? 'req_none'
+        const requestId = pick(requests)
         const answer = { answers: [[id('text')]] }
         return { kind: 'answer-request', requestId, messageId, answer, by, eventId }
       }
       case 8: {
         const reason = pick(['rejected', 'dismissed', 'replied'] as const)
-        return { kind: 'close-request', requestId: pick(requests) ?? 'req_none', reason, eventId }
+        return { kind: 'close-request', requestId: pick(requests), reason, eventId }
       }
       case 9:
         return { kind: 'release-turn', ...last, eventId }
@@ -131,7 +138,15 @@ export const playLists = async (
   }
   let taken = 0
   for (const sessionId of sessions) {
-    await log.execute({ tenant: 1, sessionId, kind: 'create', event: event('session.created', {}) })
+    // Of a source whose requests belonged to no turn: they can be answered while none is active.
+    const origin = { system: 'random', sessionId }
+    const asked = Array.from({ length: 5 }, () => id('req'))
+    open.get(sessionId)!.requests.push(...asked)
+    const events = [
+      event('session.created', { origin }),
+      ...asked.map((requestId) => event('request.opened', { requestId, ...question })),
+    ]
+    await log.execute({ tenant: 1, sessionId, kind: 'import', origin, events })
   }
   for (let n = 0; n < acts; n += 1) {
     const sessionId = pick(sessions)
