@@ -189,3 +189,36 @@ t.test(
     })
   },
 )
+
+t.test(
+  'what is due is written by the service itself: an expiry, and the end of an interrupted turn whose owner was killed',
+  async (t) => {
+    await using database = await openTestDatabase()
+    await using server = await startServer({ DATABASE_URL: database.url })
+    await using a = await startOwner(server.url, 'own_dies', ttlMs)
+    await startTurn(a, 'own_dies')
+    const expiresAt = new Date(Date.now() + 500).toISOString()
+    const questions = [{ question: 'which?', options: [] }]
+    const asked = { requestId: 'req', kind: 'question' as const, questions, expiresAt }
+    t.equal((await append(a, 1, [event('request.opened', asked)])).status, 200)
+    const stop = { reason: 'enough', device: 'phone' }
+    t.match(await ask(server.url, 'POST', `${at}/turns/trn_1/interrupt`, stop), {
+      body: { data: { status: 'active' } },
+    })
+    a.signal('SIGKILL')
+    const turn = await ask(server.url, 'GET', `${at}/turns/trn_1?waitMs=20000`)
+    t.match(turn.body, {
+      data: {
+        status: 'ended',
+        outcome: 'interrupted',
+        interrupt: { reason: 'enough', by: { device: 'phone' } },
+      },
+    })
+    t.same((await typesOf(server.url)).slice(2), [
+      'request.opened',
+      'turn.interrupt.requested',
+      'request.closed',
+      'turn.ended',
+    ])
+  },
+)
