@@ -120,7 +120,7 @@ const checkResults = (
   before: AnthropicMessage | undefined,
   say: Say,
 ): void => {
-  const open = new Map(
+  const open = new Map<string, number>(
     (before?.role === 'assistant' ? before.content : []).flatMap((block) =>
       block.type === 'tool_use' ? [[block.id, 0] as const] : [],
     ),

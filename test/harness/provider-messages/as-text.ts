@@ -24,7 +24,15 @@ export const contentTexts = (content: Content): string[] =>
 const fileText = (file: { readonly name?: string; readonly mediaType: string }): string =>
   `[file ${file.name ?? ''} ${file.mediaType}]`
 
-/** Whether a text has no lone surrogate: the bodies of requests must be valid Unicode. */
-export const isValid = (value: unknown): boolean => !/\\ud[89a-f]/i.test(JSON.stringify(value))
+/** Whether there is no lone surrogate in it: the bodies of requests must be valid Unicode. */
+export const isValid = (value: unknown): boolean => {
+  let isSound = true
+  JSON.stringify(value, (key, member: unknown) => {
+    if (!key.isWellFormed()) isSound = false
+    if (typeof member === 'string' && !member.isWellFormed()) isSound = false
+    return member
+  })
+  return isSound
+}
 
 export const isEmpty = (text: unknown): boolean => typeof text !== 'string' || text.trim() === ''
