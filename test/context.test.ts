@@ -17,6 +17,8 @@ import { spoil } from './harness/spoil.ts'
 type Found = { readonly seq: number; readonly broken: readonly string[] }
 type Change = (event: StoredEvent) => StoredEvent
 
+const occurredAt = '2026-01-01T00:00:00.000Z'
+
 /** What providers would refuse of the contexts of a log's prefixes, and the contexts of the whole. */
 const checkPrefixes = (
   log: readonly object[],
@@ -27,7 +29,7 @@ const checkPrefixes = (
   const found: Found[] = []
   const contexts: Context[] = []
   for (const [index, given] of log.entries()) {
-    fold(view, change({ recordedAt: '', ...given } as StoredEvent))
+    fold(view, change({ ...given, occurredAt, recordedAt: occurredAt } as StoredEvent))
     const seq = index + 1
     if (seq % stride !== 0 && seq !== log.length) continue
     for (const waiting of [undefined, 'placeholder'] as const) {

@@ -22,10 +22,13 @@ import {
 import { fold } from '../transcript/fold.ts'
 import { emptyView } from '../transcript/view.ts'
 
+const occurredAt = '2026-01-01T00:00:00.000Z'
+
 /** The context of what was rehearsed; providers must take it. */
 const contextNow = (s: Rehearsal, waiting?: 'placeholder'): Context => {
   const view = emptyView()
-  for (const given of s.log) fold(view, { recordedAt: '', ...given } as StoredEvent)
+  for (const given of s.log)
+    fold(view, { ...given, occurredAt, recordedAt: occurredAt } as StoredEvent)
   const context = contextOf(view, s.session.head, { waiting })
   t.same(brokenRules(context.entries), [], 'providers take it')
   return context
@@ -65,7 +68,7 @@ const ask = (callId: string): NewEvent =>
     kind: 'question',
     messageId: 'msg_1',
     callId,
-    questions: [{ question: 'Which?', options: [{ label: 'this' }] }],
+    questions: ['Which?', 'And?'].map((question) => ({ question, options: [{ label: 'this' }] })),
   })
 
 const answer: Act = {
