@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { NewEvent, StoredEvent } from '../../schema/events/envelope.ts'
 import type { Context, ContextEntry } from '../../schema/http/context.ts'
-import type { Act } from '../../services/log/command.ts'
 import { contextOf } from '../../test/harness/context-of.ts'
 import { brokenRules } from '../../test/harness/provider-messages/check.ts'
 import {
@@ -71,7 +70,9 @@ const ask = (callId: string): NewEvent =>
     questions: ['Which?', 'And?'].map((question) => ({ question, options: [{ label: 'this' }] })),
   })
 
-const answer: Act = {
+type AnswerAct = Extract<Parameters<Rehearsal['accept']>[0], { kind: 'answer-request' }>
+
+const answer: AnswerAct = {
   kind: 'answer-request',
   requestId: 'req_1',
   messageId: 'msg_answer',
@@ -133,7 +134,7 @@ t.test('what was denied says so, with the words of the person', async (t) => {
   const permission = { action: 'run', resources: ['rm'] }
   const opened = { ...asked, kind: 'permission', permission } as never
   s.accept(inTurn(stepStarted(), called('p'), event('request.opened', opened)))
-  s.accept({ ...answer, answer: { decision: 'reject_once', message: 'use git rm' } } as Act)
+  s.accept({ ...answer, answer: { decision: 'reject_once', message: 'use git rm' } })
   s.accept(inTurn(settled('p', 'denied')))
   t.same(told(contextNow(s)).at(-1), 'p denied: This call was not allowed. Not allowed. use git rm')
 })
