@@ -30,7 +30,7 @@ const closings = {
   rejected: 'rejected by the person',
   dismissed: 'dismissed by the person',
   replied: 'not answered: the person sent a message instead',
-  cancelled: 'cancelled with what had asked it',
+  cancelled: 'cancelled before anybody answered',
   expired: 'nobody answered in time',
   superseded: 'superseded: the step was tried again',
 } as const

@@ -116,6 +116,6 @@ t.test(
     const [end, work] = bodyOf(whole.stdout).split('\n── open ─\n')
     t.equal(bodyOf(stdout), end, 'and nothing twice')
     t.equal(work, 'waits to be taken up: input in_3 (queue): And then⏎the tests.\n')
-    t.match(end, 'cancelled with what had asked it')
+    t.match(end, 'cancelled before anybody answered')
   },
 )
