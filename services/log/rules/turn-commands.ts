@@ -6,7 +6,7 @@ import { applyClosings, applyEvent, storeEvent } from './apply-event.ts'
 import type { Extra } from './decidable.ts'
 import { derivedEventId, lookup, type Draft } from './draft.ts'
 import { graceName, interruptName, turnName } from './names.ts'
-import { checkFence } from './owner-check.ts'
+import { checkFence, checkHeld } from './owner-check.ts'
 import { childRuns, clockNow, isGone, needCurrent } from './owner-facts.ts'
 import { takeOver } from './take-over.ts'
 import { turnActive, turnSettled } from './turn-rules.ts'
@@ -73,8 +73,7 @@ export const claimTurn = (draft: Draft, command: Of<'claim-turn'>): Extra => {
 /** Gives a turn up: its owner's events are fenced, and anyone may claim it. */
 export const releaseTurn = (draft: Draft, command: Of<'release-turn'>): Extra => {
   const { turnId, fence: held, eventId } = command
-  const turn = needTurn(draft, turnId)
-  checkFence(turnId, held, turn.fence)
+  checkHeld(needTurn(draft, turnId), held)
   const fence = draft.state.fence + 1
   applyEvent(draft, storeEvent(eventId, 'turn.released', { turnId, fence }))
   return { turn: { turnId, fence } }
