@@ -2,7 +2,7 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { EventData, EventType } from '../../../schema/events/event-table.ts'
 import { entryOf, withEntry, withoutEntry, type OpenCall, type OpenStep } from '../session-state.ts'
 import { bring, lookup, lookupAny, note, type Draft } from './draft.ts'
-import { checkEffect, noteResolvedEffect } from './effects.ts'
+import { checkEffect, noteEffectOf } from './effects.ts'
 import {
   effectName,
   keyedCallName,
@@ -96,7 +96,7 @@ export const partRules: RulesOf<PartEvent> = {
     if (data.outcome === 'unknown' || draft.importing)
       note(draft, unknownCallName(data.messageId, data.callId))
     if (call.effectKey !== undefined && (call.status === 'dispatched' || call.provider)) {
-      note(draft, effectName(call.effectKey))
+      noteEffectOf(draft, call.effectKey, data)
     }
     const calls = withoutEntry(step.calls, data.callId)
     setStep(draft, omitUndefined({ ...step, calls }))
@@ -118,7 +118,7 @@ export const partRules: RulesOf<PartEvent> = {
     note(draft, resolvedCallName(data.messageId, data.callId))
     const keyed = lookup(draft, keyedCallName(data.messageId, data.callId))
     const { effectKey } = (keyed?.data ?? {}) as Partial<EventData<'tool.called'>>
-    if (effectKey !== undefined) noteResolvedEffect(draft, effectKey, data)
+    if (effectKey !== undefined) noteEffectOf(draft, effectKey, data)
   },
   'part.excluded': (draft, data) => {
     if (!hasPart(draft, data.messageId, data.partId)) throw noPart(data.messageId, data.partId)
