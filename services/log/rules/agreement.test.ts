@@ -1,0 +1,141 @@
+import { deepStrictEqual } from 'node:assert'
+import fc from 'fast-check'
+import t from 'tap'
+import type { TakeOverReport } from '../../../schema/events/turn.ts'
+import { brokenInvariants } from '../../../test/harness/log-invariants.ts'
+import { judge } from '../../../test/harness/plain-model-commands.ts'
+import {
+  emptyPlain,
+  pictureOf,
+  type Picture,
+  type Plain,
+  type PlainAct,
+} from '../../../test/harness/plain-model.ts'
+import { randomAct } from '../../../test/harness/random-hosts.ts'
+import { event, rehearse, type Rehearsal } from '../../../test/harness/rehearsal.ts'
+import { seeded } from '../../../test/harness/seeded.ts'
+import type { SessionState } from '../session-state.ts'
+
+/** What the rules' state says is open, in the model's words. */
+const pictureOfState = (state: SessionState): Picture => {
+  const { turn, step } = state
+  const ids = (things: object | undefined): string[] => Object.keys(things ?? {}).toSorted()
+  return {
+    fence: state.fence,
+    deleted: state.deleted ?? false,
+    futile: state.futile ?? false,
+    turn: turn && {
+      turnId: turn.turnId,
+      ownerId: turn.ownerId,
+      incarnation: turn.incarnation ?? 0,
+      fence: turn.fence,
+      released: turn.released ?? false,
+      interrupted: turn.interrupt !== undefined,
+      failures: turn.failures ?? 0,
+      overflow: turn.overflow ?? false,
+    },
+    step: step && {
+      messageId: step.messageId,
+      attempt: step.attempt,
+      finish: step.finish,
+      inherited: step.inherited ?? false,
+    },
+    parts: Object.entries(step?.parts ?? {})
+      .map(([partId, kind]) => `${partId} ${kind}`)
+      .toSorted(),
+    calls: Object.entries(step?.calls ?? {})
+      .map(([id, c]) => `${id} ${c.status} ${c.requestId ?? '-'} ${c.answered ?? '-'}`)
+      .toSorted(),
+    requests: ids(state.requests),
+    inputs: Object.entries(state.inputs ?? {})
+      .map(([id, { delivery }]) => `${id} ${delivery}`)
+      .toSorted(),
+    compactions: ids(state.compactions),
+    epochs: ids(state.epochs),
+  }
+}
+
+const callsOf = (report: TakeOverReport): Record<string, string> =>
+  Object.fromEntries(report.calls.map(({ callId, now }) => [callId, now]))
+
+type Trial = { readonly s: Rehearsal; m: Plain; readonly past: PlainAct[] }
+
+const begin = (): Trial => {
+  const owners = ['own_1', 'own_2', 'own_a']
+  const s = rehearse()
+  s.accept({ kind: 'create', event: event('session.created', {}, { eventId: 'evt_created' }) })
+  const m = emptyPlain(owners)
+  s.owners.clear()
+  for (const [ownerId, owner] of m.owners) s.owners.set(ownerId, owner)
+  s.names.set('clock:', { seq: 0, at: 0 })
+  return { s, m: { ...m, head: 1 }, past: [] }
+}
+
+/** What happens beside the log: the clock, owners that come and go, children that run or stop. */
+const elapse = ({ s, m }: Trial, below: (n: number) => number): void => {
+  m.now += below(60)
+  s.names.set('clock:', { seq: 0, at: m.now })
+  if (below(5) > 0) return
+  const ownerId = ['own_1', 'own_2', 'own_a'][below(3)]!
+  const owner = m.owners.get(ownerId)!
+  const next = [
+    { ...owner, incarnation: owner.incarnation + 1, ended: false, lost: false },
+    { ...owner, ended: true, lost: true },
+    { ...owner, lost: true },
+    { ...owner, lost: owner.ended },
+  ][below(4)]!
+  m.owners.set(ownerId, next)
+  s.owners.set(ownerId, next)
+  const child = ['ses_a', 'ses_b'][below(2)]!
+  const runs = below(2) === 0
+  if (runs) m.running.add(child)
+  else m.running.delete(child)
+  s.names.set(`child:${child}`, { seq: 1, data: { fence: 1, ...(runs && { turn: {} }) } })
+}
+
+/** One act, decided by the rules and by the model: both must say the same and leave the same open. */
+const act = (trial: Trial, seed: number, n: number): void => {
+  const random = seeded(seed)
+  const below = (most: number): number => Math.floor(random() * most)
+  elapse(trial, below)
+  const { s, m, past } = trial
+  const next = randomAct(m, below, n, past)
+  const decision = s.run(next)
+  if (decision.kind === 'lookup') throw new Error(`look-up of ${decision.names.join()}`)
+  const told = decision.kind === 'refused' ? decision.refusal.code : undefined
+  const verdict = judge(m, next, told)
+  const say = (what: string): Error =>
+    new Error(`act ${n}: ${JSON.stringify(next)}: ${what}\nopen: ${JSON.stringify(pictureOf(m))}`)
+  if (verdict.kind === 'refused') {
+    if (told === undefined) throw say(`accepted, but it is ${[...verdict.codes].join(' or ')}`)
+    if (!verdict.codes.has(told)) throw say(`${told}, but it is ${[...verdict.codes].join(' or ')}`)
+    return
+  }
+  if (decision.kind === 'refused') throw say(`${told}, but it is right`)
+  trial.m = { ...verdict.after, head: s.session.head }
+  try {
+    deepStrictEqual(pictureOfState(s.session.state), pictureOf(trial.m))
+    const report = decision.outcome.turn?.report
+    deepStrictEqual(report && callsOf(report), verdict.calls)
+  } catch (error) {
+    throw say((error as Error).message)
+  }
+  past.push(next)
+}
+
+t.test(
+  'whatever hosts, clients and sweeps do, the rules and a plain model of the design agree on what is refused, and on what is open',
+  async (t) => {
+    const seeds = fc.array(fc.nat(2 ** 31 - 1), { minLength: 30, maxLength: 250, size: 'max' })
+    const refused = new Map<string, number>()
+    fc.assert(
+      fc.property(seeds, (seeds) => {
+        const trial = begin()
+        seeds.forEach((seed, n) => act(trial, seed, n))
+        deepStrictEqual(brokenInvariants(trial.s.log), [])
+      }),
+      { numRuns: Number(process.env.RUNS ?? 300) },
+    )
+    t.pass()
+  },
+)
