@@ -136,6 +136,7 @@ t.test('rule 10: what a provider runs is under way with its call', async (t) => 
   const s = rehearseTurn()
   s.accept(inTurn(stepStarted(), keyed('c1', key, { executedBy: 'provider' })))
   t.equal(s.refuse(inTurn(keyed('c2', key))).members.callId, 'c1')
+  s.accept(inTurn(dispatched('c1')))
   s.accept(inTurn(settled('c1', 'error'), keyed('c2', key)))
 })
 

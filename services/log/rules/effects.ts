@@ -11,9 +11,16 @@ type EffectEvent = EventData<'tool.dispatched'> &
  * Rule 10: an effect that an earlier call has under way, has had, or may have had is not repeated,
  * unless that call is named. Models mint a new callId when they try again.
  */
-export const checkEffect = (draft: Draft, effectKey: string, repeats: string | undefined): void => {
+export const checkEffect = (
+  draft: Draft,
+  effectKey: string,
+  repeats: string | undefined,
+  self: Pick<EffectEvent, 'messageId' | 'callId'>,
+): void => {
   const last = lookup(draft, effectName(effectKey))?.data as EffectEvent | undefined
   if (!last || last.callId === repeats) return
+  // What a provider has begun may be recorded as dispatched, too.
+  if (last.messageId === self.messageId && last.callId === self.callId) return
   if (last.outcome === undefined || last.outcome === 'ok' || last.outcome === 'unknown') {
     const { messageId, callId, outcome = 'dispatched' } = last
     throw effectRepeated(callId, { effectKey, messageId, callId, outcome })

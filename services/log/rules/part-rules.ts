@@ -48,7 +48,7 @@ export const partRules: RulesOf<PartEvent> = {
     }
     const isKeyed = data.effect === 'once' && data.effectKey !== undefined
     if (isKeyed) {
-      checkEffect(draft, data.effectKey!, data.repeats)
+      checkEffect(draft, data.effectKey!, data.repeats, data)
       note(draft, keyedCallName(data.messageId, data.callId))
     }
     const provider = data.executedBy === 'provider'
@@ -76,7 +76,7 @@ export const partRules: RulesOf<PartEvent> = {
       throw new Refusal('wrong_state', `call ${data.callId} was not allowed`)
     }
     if (call.effectKey !== undefined) {
-      checkEffect(draft, call.effectKey, call.repeats)
+      checkEffect(draft, call.effectKey, call.repeats, data)
       note(draft, effectName(call.effectKey))
     }
     // What was answered is used here.
