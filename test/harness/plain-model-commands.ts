@@ -173,7 +173,7 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
     case 'close-request': {
       const request = m.requests.get(act.requestId)
       if (why.says(!request, 'request_not_found')) return
-      const said = `${act.reason} ${act.messageId ?? ''}`
+      const said = [act.reason, act.messageId].join(' ').trim()
       if (request!.status !== 'open') {
         why.says(request!.said !== said, 'request_settled')
         return
@@ -188,7 +188,7 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
     case 'expire-requests':
       for (const [id, request] of openRequests(m)) {
         if (request.expiresAt === undefined || request.expiresAt > m.now) continue
-        closeRequest(request, 'expired ')
+        closeRequest(request, 'expired')
         callOf(m, id)
       }
       return

@@ -145,8 +145,10 @@ export const plainEvents = {
     const ends = m.calls.filter((c) => c.messageId === messageId && c.callId === callId)
     const unknown = ends.findLast((c) => c.outcome === 'unknown')
     if (!unknown) {
-      why.says(ends.length === 0, 'dangling_reference')
-      why.says(ends.length > 0, 'wrong_state')
+      const isThere = [...m.parts.map((p) => ({ ...p, callId: p.partId })), ...m.calls].some(
+        (p) => p.messageId === messageId && p.callId === callId,
+      )
+      why.must.add(isThere ? 'wrong_state' : 'dangling_reference')
       return nothing
     }
     why.says(unknown.resolved !== undefined, 'wrong_state')
@@ -199,8 +201,8 @@ export const plainEvents = {
   },
   'input.delivered': (m, { messageId, turnId }, why) => {
     const input = m.inputs.get(messageId)
-    why.says(!input, 'dangling_reference')
-    why.says(input !== undefined && input.status !== 'waiting', 'wrong_state')
+    why.says(!m.messages.has(messageId), 'dangling_reference')
+    why.says(m.messages.has(messageId) && input?.status !== 'waiting', 'wrong_state')
     why.says(input?.delivery === 'queue' || turnId !== m.turn?.turnId, 'wrong_state')
     return () => deliver(m, messageId)
   },

@@ -46,25 +46,28 @@ export const randomAct = (
       eventId,
     }
   }
-  const roll = below(100)
-  if (roll < 62) return append()
-  if (roll < 66) return again()
-  if (roll < 73)
+  if (m.deleted && chance(80)) return { kind: 'restore', eventId }
+  const roll = below(1_000)
+  if (roll < 770) return append()
+  if (roll < 800) return again()
+  if (roll < 840) {
     return { kind: 'claim-turn', turnId, ownerId, incarnation, fromFence: fence, eventId }
-  if (roll < 75) return { kind: 'release-turn', turnId, fence, eventId }
-  if (roll < 78) {
+  }
+  if (roll < 846) return { kind: 'release-turn', turnId, fence, eventId }
+  if (roll < 862) {
     return {
       kind: 'interrupt-turn',
       ...(chance(80) && { turnId }),
       reason: `why ${n}`,
       by,
-      ...(chance(75) && { graceMs: pick(0, 40, 200, 1_000) }),
+      ...(chance(75) && { graceMs: pick(0, 100, 500, 1_000, 3_000) }),
       eventId,
     }
   }
-  if (roll < 80) return { kind: 'end-interrupted', turnId, eventId }
-  if (roll < 82) return { kind: 'fail-turn', turnId, ownerId, incarnation, reason: 'gone', eventId }
-  if (roll < 86) {
+  if (roll < 872) return { kind: 'end-interrupted', turnId, eventId }
+  if (roll < 876)
+    return { kind: 'fail-turn', turnId, ownerId, incarnation, reason: 'gone', eventId }
+  if (roll < 900) {
     const delivery = pick('steer' as const, 'queue' as const)
     return {
       kind: 'admit',
@@ -75,10 +78,10 @@ export const randomAct = (
       ),
     }
   }
-  if (roll < 87) return { kind: 'change-input', messageId: inputId, delivery: 'steer', eventId }
-  if (roll < 88) return { kind: 'cancel-input', messageId: inputId, eventId }
-  if (roll < 94) return answer()
-  if (roll < 96) {
+  if (roll < 906) return { kind: 'change-input', messageId: inputId, delivery: 'steer', eventId }
+  if (roll < 909) return { kind: 'cancel-input', messageId: inputId, eventId }
+  if (roll < 975) return openRequests(m).length > 0 || chance(20) ? answer() : append()
+  if (roll < 983) {
     return {
       kind: 'close-request',
       requestId,
@@ -86,10 +89,9 @@ export const randomAct = (
       eventId,
     }
   }
-  if (roll < 97) return { kind: 'expire-requests', eventId }
-  if (roll < 98) return { kind: 'revoke-permission', requestId, eventId }
-  if (m.deleted || roll < 99) return { kind: 'restore', eventId }
-  return chance(20) ? { kind: 'delete', eventId } : { kind: 'expire-requests', eventId }
+  if (roll < 990) return { kind: 'expire-requests', eventId }
+  if (roll < 996) return { kind: 'revoke-permission', requestId, eventId }
+  return roll < 998 ? { kind: 'restore', eventId } : { kind: 'delete', eventId }
 
   function append(): PlainAct {
     const events = Array.from({ length: pick(1, 1, 1, 2, 3) }, (_, i) =>
@@ -168,46 +170,45 @@ export const randomAct = (
     }
     const compactionId = some(openIds(m.compactions), 'k', m.compactions.size + 1)
     const epochId = some(openIds(m.epochs), 'e', m.epochs.size + 1)
+    const times = <T>(count: number, ...of: readonly T[]): T[] =>
+      Array.from({ length: count }, () => of).flat()
+    const is = (status: string): number => calls.filter((c) => c.status === status).length
+    const retry = (): NewEvent => {
+      const attempt = (m.step?.attempt ?? 1) + (chance(95) ? 1 : below(3))
+      return make('step.retried', { messageId: step, attempt, error })
+    }
     const made = pick<() => NewEvent>(
       () => make('text.started', { ...part, partId: `p${below(5)}` }),
       () => make('reasoning.started', { ...part, partId: `p${below(5)}` }),
-      () => make('text.ended', ended),
-      () => make('reasoning.ended', ended),
+      ...times(
+        1 + 2 * openParts(m).length,
+        () => make('text.ended', ended),
+        () => make('reasoning.ended', ended),
+      ),
       () => make('tool.input.started', { ...call, callId: `c${below(5)}`, name: 'x' }),
-      () => make('tool.input.ended', { ...call, text: '{}' }),
-      newCall,
-      newCall,
-      newCall,
-      () => make('tool.dispatched', call),
-      () => make('tool.dispatched', call),
-      () => make('tool.dispatched', call),
-      () => settled(),
-      () => settled(),
-      () => settled(),
+      ...times(1 + is('streaming'), () => make('tool.input.ended', { ...call, text: '{}' })),
+      ...times(4, newCall),
+      ...times(1 + 3 * is('called'), () => make('tool.dispatched', call)),
+      ...times(1 + is('called') + 2 * is('dispatched'), settled),
       () => make('step.streamed', { messageId: step, finish: pick('stop', 'tool-calls', 'other') }),
-      () => stepEnd(),
-      () => stepEnd(),
-      () => stepEnd(),
+      ...times(calls.length === 0 ? 3 : 1, stepEnd),
       () => make('step.failed', { messageId: step, error }),
-      () => {
-        const attempt = (m.step?.attempt ?? 1) + (chance(95) ? 1 : below(3))
-        return make('step.retried', { messageId: step, attempt, error })
-      },
-      asked,
-      asked,
+      retry,
+      ...times(1 + is('called'), asked),
       () =>
         make('compaction.started', {
           compactionId: `k${m.compactions.size + 1}`,
           messageId: newMessage,
           reason: pick('auto' as const, 'manual' as const, 'overflow' as const),
         }),
-      () =>
+      ...times(1 + 3 * openIds(m.compactions).length, () =>
         make('compaction.ended', {
           compactionId,
           summary: '',
           tokensBefore: 9,
           tokensAfter: pick(1, 9),
         }),
+      ),
       () =>
         make('epoch.opened', {
           epochId: `e${m.epochs.size + (chance(95) ? 1 : 0)}`,
@@ -217,10 +218,10 @@ export const randomAct = (
         }),
       () => make('epoch.sealed', { epochId, changes: [] }),
       () => make('input.delivered', { messageId: inputId, turnId }),
-      () => resolved(),
+      resolved,
       () => make('note.added', { messageId: newMessage, role: 'system', text: 'x' }),
       () => make('session.renamed', { title: 'x' }),
-      () => (chance(40) ? turnEnd() : newCall()),
+      () => (chance(25) ? turnEnd() : newCall()),
     )
     return made()
 
