@@ -1,5 +1,5 @@
 import t from 'tap'
-import { failed, keyed, takeOver, underFence } from '../../../test/harness/owner-acts.ts'
+import { failed, keyed, retried, takeOver, underFence } from '../../../test/harness/owner-acts.ts'
 import {
   dispatched,
   event,
@@ -117,6 +117,15 @@ t.test(
     t.equal(s.refuse(inTurn(keyed('c3', key))).members.callId, 'c2')
   },
 )
+
+t.test('rule 10: what was found out of an attempt says nothing of the next', async (t) => {
+  const s = rehearseTurn()
+  const read = keyed('c1', key, { effect: 'read' })
+  s.accept(inTurn(stepStarted(), read, dispatched('c1'), settled('c1', 'unknown'), retried(2)))
+  s.accept(inTurn(keyed('c1', key), dispatched('c1')))
+  s.accept(resolve('c1', 'error'))
+  t.equal(s.refuse(inTurn(keyed('c2', key))).members.callId, 'c1', 'it is still under way')
+})
 
 t.test('rule 10: an effect outlives its step and its owner', async (t) => {
   const failing = after()

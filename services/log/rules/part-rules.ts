@@ -118,7 +118,9 @@ export const partRules: RulesOf<PartEvent> = {
     note(draft, resolvedCallName(data.messageId, data.callId))
     const keyed = lookup(draft, keyedCallName(data.messageId, data.callId))
     const { effectKey } = (keyed?.data ?? {}) as Partial<EventData<'tool.called'>>
-    if (effectKey !== undefined) noteEffectOf(draft, effectKey, data)
+    // Found out of this end, and not of a later call, in another attempt too.
+    const isLast = effectKey !== undefined && lookup(draft, effectName(effectKey))?.seq === end!.seq
+    if (isLast) note(draft, effectName(effectKey))
   },
   'part.excluded': (draft, data) => {
     if (!hasPart(draft, data.messageId, data.partId)) throw noPart(data.messageId, data.partId)
