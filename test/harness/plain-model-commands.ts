@@ -78,27 +78,27 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
   switch (act.kind) {
     case 'admit': {
       const { messageId, kind, delivery } = act.event.data as Record<string, string>
-      if (why.says(m.messages.has(messageId!), 'duplicate_id')) return
+      if (why.says(m.messages.has(messageId!), 'duplicate_id')) return undefined
       m.messages.add(messageId!)
       m.inputs.set(messageId!, {
         status: 'waiting',
         delivery: delivery as 'steer' | 'queue',
         kind: kind!,
       })
-      return
+      return undefined
     }
     case 'change-input':
     case 'cancel-input': {
       const input = m.inputs.get(act.messageId)
-      if (why.says(!m.messages.has(act.messageId), 'input_not_found')) return
-      if (why.says(input?.status !== 'waiting', 'input_delivered')) return
+      if (why.says(!m.messages.has(act.messageId), 'input_not_found')) return undefined
+      if (why.says(input?.status !== 'waiting', 'input_delivered')) return undefined
       if (act.kind === 'cancel-input') input!.status = 'cancelled'
       else input!.delivery = act.delivery
-      return
+      return undefined
     }
     case 'start-turn': {
       // Rule 4.
-      if (why.says(turn !== undefined, 'turn_active')) return
+      if (why.says(turn !== undefined, 'turn_active')) return undefined
       isCurrent(m, act, why)
       why.says(m.ended.has(act.turnId), 'duplicate_id')
       for (const id of act.inputs) {
@@ -107,7 +107,7 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
         why.says(m.messages.has(id) && !waits, 'wrong_state')
       }
       why.says(new Set(act.inputs).size < act.inputs.length, 'wrong_state')
-      if (why.must.size > 0) return
+      if (why.must.size > 0) return undefined
       m.fence += 1
       m.turn = {
         turnId: act.turnId,
@@ -120,70 +120,71 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
         overflow: false,
       }
       for (const id of act.inputs) deliver(m, id)
-      return
+      return undefined
     }
     case 'claim-turn': {
       const active = activeTurn(m, act.turnId, why)
-      if (!active) return
+      if (!active) return undefined
       checkFence(active.fence, act.fromFence, why)
       isCurrent(m, act, why)
       why.says(!isGone(m, active), 'owner_alive')
-      if (why.must.size > 0) return
+      if (why.must.size > 0) return undefined
       return takeOver(m, active, act)
     }
     case 'release-turn': {
       const active = activeTurn(m, act.turnId, why)
-      if (!active) return
+      if (!active) return undefined
       checkFence(active.fence, act.fence, why)
       why.says(active.released, 'wrong_state')
-      if (why.must.size > 0) return
+      if (why.must.size > 0) return undefined
       m.fence += 1
       active.fence = m.fence
       active.released = true
-      return
+      return undefined
     }
     case 'interrupt-turn': {
-      if (act.turnId === undefined && why.says(!turn, 'no_turn')) return
+      if (act.turnId === undefined && why.says(!turn, 'no_turn')) return undefined
       const active = activeTurn(m, act.turnId ?? turn!.turnId, why)
-      if (!active) return
+      if (!active) return undefined
       const due = act.graceMs === undefined ? Infinity : m.now + act.graceMs
       active.interrupt ??= { reason: act.reason, due }
       active.interrupt.due = Math.min(active.interrupt.due, due)
       if (act.graceMs === 0 || isGone(m, active)) endTurn(m, m.fence + 1)
-      return
+      return undefined
     }
     case 'end-interrupted': {
       const active = activeTurn(m, act.turnId, why)
-      if (!active) return
+      if (!active) return undefined
       const isDue = active.interrupt !== undefined && active.interrupt.due <= m.now
       why.says(!active.interrupt || !(isDue || isGone(m, active)), 'wrong_state')
       if (why.must.size === 0) endTurn(m, m.fence + 1)
-      return
+      return undefined
     }
     case 'fail-turn': {
       const active = activeTurn(m, act.turnId, why)
-      if (!active) return
+      if (!active) return undefined
       const isTheirs = active.ownerId === act.ownerId && active.incarnation <= act.incarnation
       why.says(!isTheirs || active.released || !isGone(m, active), 'wrong_state')
       if (why.must.size === 0) endTurn(m, m.fence + 1)
-      return
+      return undefined
     }
     case 'answer-request':
-      return answer(m, act, why)
+      answer(m, act, why)
+      return undefined
     case 'close-request': {
       const request = m.requests.get(act.requestId)
-      if (why.says(!request, 'request_not_found')) return
+      if (why.says(!request, 'request_not_found')) return undefined
       const said = [act.reason, act.messageId].join(' ').trim()
       if (request!.status !== 'open') {
         why.says(request!.said !== said, 'request_settled')
-        return
+        return undefined
       }
       const { messageId } = act
       const isMissing = messageId !== undefined && !m.messages.has(messageId)
-      if (why.says(isMissing, 'dangling_reference')) return
+      if (why.says(isMissing, 'dangling_reference')) return undefined
       closeRequest(request!, said)
       callOf(m, act.requestId)
-      return
+      return undefined
     }
     case 'expire-requests':
       for (const [id, request] of openRequests(m)) {
@@ -191,14 +192,14 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
         closeRequest(request, 'expired')
         callOf(m, id)
       }
-      return
+      return undefined
     case 'revoke-permission':
       why.says(!m.standing.has(act.requestId), 'permission_not_found')
-      return
+      return undefined
     case 'delete':
       if (turn) endTurn(m, turn.fence)
       m.deleted = true
-      return
+      return undefined
     default:
       throw new Error(`the model does not know ${act.kind}`)
   }
@@ -280,7 +281,7 @@ const takeOver = (m: Plain, turn: PlainTurn, act: Of<'claim-turn'>): Record<stri
 }
 
 /** Rule 17. */
-const answer = (m: Plain, act: Of<'answer-request'>, why: Why): undefined => {
+const answer = (m: Plain, act: Of<'answer-request'>, why: Why): void => {
   const request = m.requests.get(act.requestId)
   if (why.says(!request, 'request_not_found')) return
   const said = JSON.stringify(act.answer)

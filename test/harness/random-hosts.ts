@@ -47,6 +47,11 @@ export const randomAct = (
     }
   }
   if (m.deleted && chance(80)) return { kind: 'restore', eventId }
+  if (m.turn?.interrupt && chance(10)) {
+    return chance(60)
+      ? { kind: 'end-interrupted', turnId, eventId }
+      : { kind: 'interrupt-turn', reason: 'sooner', by, graceMs: 1 + below(300), eventId }
+  }
   const roll = below(1_000)
   if (roll < 770) return append()
   if (roll < 800) return again()

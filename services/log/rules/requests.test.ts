@@ -46,7 +46,7 @@ const close = (requestId: string, reason: Reason, messageId?: string): Act => ({
   eventId: `evt_close_${requestId}_${reason}`,
 })
 
-const expire: Act = { kind: 'expire-requests', eventId: 'evt_expire' }
+const expire = { kind: 'expire-requests', eventId: 'evt_expire' } as const
 
 // Case 17.
 t.test(
@@ -147,7 +147,7 @@ t.test('rule 19: the store writes the expiry, by its own clock', async (t) => {
   t.same(Object.keys(s.session.state.requests ?? {}), ['req_2', 'req_3'])
   t.equal(s.refuse(answer('req_1', yes)).members.settled, 'expired')
   setClock(s, 1e15)
-  s.accept({ ...expire, eventId: 'evt_later' } as Act)
+  s.accept({ ...expire, eventId: 'evt_later' })
   t.same(Object.keys(s.session.state.requests ?? {}), ['req_3'], 'one without expiry waits')
 })
 
