@@ -157,6 +157,9 @@ t.test(
         ask('req_r', 'runs-and-waits'),
         called('answered'),
         ask('req_a', 'answered'),
+        called('answered-while-it-ran'),
+        dispatched('answered-while-it-ran'),
+        ask('req_b', 'answered-while-it-ran'),
         called('read', 'read'),
         dispatched('read'),
         called('idempotent', 'idempotent'),
@@ -171,6 +174,7 @@ t.test(
       ),
     )
     s.accept(answer('req_a', { answers: [['yes']] }))
+    s.accept(answer('req_b', { answers: [['yes']] }))
     const report = takeOver(s)
     t.same(Object.fromEntries(report.calls.map(({ callId, was, now }) => [callId, [was, now]])), {
       streaming: ['streaming', 'cancelled'],
@@ -179,6 +183,7 @@ t.test(
       waits: ['called', 'waiting'],
       'runs-and-waits': ['dispatched', 'waiting'],
       answered: ['called', 'called'],
+      'answered-while-it-ran': ['dispatched', 'dispatched'],
       read: ['dispatched', 'called'],
       idempotent: ['dispatched', 'called'],
       once: ['dispatched', 'unknown'],
