@@ -2,9 +2,9 @@ import type { Act, CommandOptions } from '../../services/log/command.ts'
 import type { OwnerNow } from '../../services/log/guard.ts'
 
 /**
- * What the design says of a session (section 6), told again in the plainest way: everything that ever
- * was is kept and looked through, nothing is derived, closed or forgotten to save room. It shares no
- * code with the rules, so that what both say is what was meant.
+ * What docs/protocol.md says of a session (rules 2 to 19), told again in the plainest way: everything
+ * that ever was is kept and looked through, nothing is forgotten to save room. It shares no code with
+ * the rules, so that what both say is what was meant.
  */
 export type Plain = {
   /** The database's clock (ms). */

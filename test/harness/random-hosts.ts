@@ -35,7 +35,7 @@ export const randomAct = (
   const waiting = [...m.inputs].filter(([, i]) => i.status === 'waiting').map(([id]) => id)
   const inputId = some(waiting, 'm', m.messages.size + 1)
 
-  if (!m.turn && chance(70)) {
+  if (chance(m.turn ? 2 : 70)) {
     const inputs = waiting.filter(() => chance(60))
     return {
       kind: 'start-turn',

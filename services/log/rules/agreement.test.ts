@@ -174,6 +174,7 @@ const mustBeMet = [
   'replay_vetoed',
   'request_settled',
   'session_deleted',
+  'turn_active',
   'turn_settled',
 ]
 
@@ -188,7 +189,7 @@ t.test(
         seeds.forEach((seed, n) => act(trial, seed, n))
         deepStrictEqual(brokenInvariants(trial.s.log), [])
       }),
-      { numRuns: 800, interruptAfterTimeLimit: 60_000 },
+      { numRuns: 1_000, interruptAfterTimeLimit: 60_000 },
     )
     for (const what of mustBeMet) t.ok(met.has(what), `${what} was met`)
   },
