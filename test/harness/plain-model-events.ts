@@ -206,7 +206,10 @@ export const plainEvents = {
     why.says(input?.delivery === 'queue' || turnId !== m.turn?.turnId, 'wrong_state')
     return () => deliver(m, messageId)
   },
-  'turn.ended': (m, { fence }, why) => {
+  'turn.ended': (m, { turnId, fence }, why) => {
+    const isTheirs = turnId === m.turn!.turnId
+    why.says(!isTheirs && m.ended.has(turnId), 'turn_settled')
+    why.says(!isTheirs && !m.ended.has(turnId), 'dangling_reference')
     why.says(fence !== m.turn!.fence, 'wrong_state')
     return () => endTurn(m, fence)
   },
