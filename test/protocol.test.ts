@@ -23,6 +23,29 @@ t.test('every rule of the protocol names a test, and the test is there', async (
   }
 })
 
+t.test(
+  'every title that a rule names is that of a test of its, in the file beside it',
+  async (t) => {
+    const rows = read('docs/protocol.md')
+      .split('\n')
+      .filter((line) => /^\| \d+ \|/.test(line))
+    const named = rows.flatMap((row) => {
+      const rule = row.split('|')[1]?.trim()
+      return [...row.matchAll(/`([\w-]+\.test\.ts)`: (“[^|;]*”)/g)].flatMap(([, file, titles]) =>
+        [...(titles ?? '').matchAll(/“([^”]*)”/g)].map(([, title]) => ({ rule, file, title })),
+      )
+    })
+    t.ok(named.length >= 30, `${named.length} titles`)
+    t.same(new Set(named.map(({ rule }) => Number(rule))), new Set(range(4, 19)))
+    for (const { rule, file, title } of named) {
+      t.match(read(`services/log/rules/${file}`), `'rule ${rule}: ${title}'`, `${rule} in ${file}`)
+    }
+  },
+)
+
+const range = (from: number, through: number): number[] =>
+  Array.from({ length: through - from + 1 }, (_, n) => from + n)
+
 t.test('every page that the README names is there', async (t) => {
   const readme = read('README.md')
   for (const [, path = ''] of readme.matchAll(/\]\((docs\/[^)]*)\)/g)) {

@@ -21,9 +21,8 @@ import {
   interruptTurn,
   releaseTurn,
   startTurn,
-  withInterruption,
 } from './turn-commands.ts'
-import { turnActive, turnSettled } from './turn-rules.ts'
+import { turnActive, turnSettled, withInterruption } from './turn-rules.ts'
 
 /** Moves the draft by one command. `duplicates` are events that the log has; the rest is decided. */
 export const applyCommand = (

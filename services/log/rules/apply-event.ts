@@ -11,7 +11,7 @@ import { requestRules } from './request-rules.ts'
 import type { Rule, RulesOf } from './rule.ts'
 import { sessionRules } from './session-rules.ts'
 import { stepRules } from './step-rules.ts'
-import { turnRules } from './turn-rules.ts'
+import { turnRules, withInterruption } from './turn-rules.ts'
 
 /** One rule for every type of the table: a type without a rule does not compile. */
 const rules: RulesOf<EventType> = {
@@ -92,7 +92,7 @@ export const applyClosings = (
         type,
         version: eventTable[type].version,
         ...(cause.occurredAt !== undefined && { occurredAt: cause.occurredAt }),
-        data,
+        data: type === 'turn.ended' ? withInterruption(draft, data) : data,
         meta: ownerMeta(cause.meta),
       },
       true,

@@ -132,7 +132,11 @@ const closeStepContent = (
   said: Said,
 ): readonly Closing[] => [
   ...Object.entries(state.requests ?? {})
-    .filter(([, request]) => request.messageId === step.messageId && request.callId !== undefined)
+    .filter(
+      // Another attempt leaves nothing of this one open (rule 13); a failed step, what is of no call.
+      ([, { messageId, callId }]) =>
+        messageId === step.messageId && (callId !== undefined || reason === 'superseded'),
+    )
     .map(([requestId]) => closeRequest(requestId, reason)),
   ...Object.entries(step.calls ?? {}).map(([callId, call]) => ({
     type: 'tool.settled' as const,

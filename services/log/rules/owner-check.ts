@@ -1,5 +1,6 @@
 import { Refusal } from '../../../schema/errors.ts'
 import { eventTable } from '../../../schema/events/event-table.ts'
+import type { OpenTurn } from '../session-state.ts'
 import { lookup, type Draft } from './draft.ts'
 import { turnEndName, turnName } from './names.ts'
 import type { IncomingEvent } from './apply-event.ts'
@@ -33,7 +34,7 @@ export const checkOwner = (draft: Draft, held: Held, events: readonly IncomingEv
     throw new Refusal('no_turn', 'no turn is active')
   }
   if (turn?.turnId === held.turnId) {
-    checkFence(held.turnId, held.fence, turn.fence)
+    checkHeld(turn, held.fence)
     return
   }
   if (lookup(draft, turnName(held.turnId)) === undefined) {
@@ -42,6 +43,15 @@ export const checkOwner = (draft: Draft, held: Held, events: readonly IncomingEv
   const end = lookup(draft, turnEndName(held.turnId))?.data as { fence?: number } | undefined
   if (end?.fence !== undefined) checkFence(held.turnId, held.fence, end.fence)
   throw turnSettled(draft, held.turnId)
+}
+
+/** Whether the turn is held under this fence: one that was released is held by nobody. */
+export const checkHeld = ({ turnId, fence, released }: OpenTurn, given: number): void => {
+  checkFence(turnId, given, fence)
+  if (!released) return
+  throw new Refusal('wrong_state', `turn ${turnId} was released: it is claimed before it goes on`, {
+    members: { turnId, fence },
+  })
 }
 
 export const checkFence = (turnId: string, given: number, current: number): void => {

@@ -2,7 +2,7 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { EventData, EventType } from '../../../schema/events/event-table.ts'
 import { entryOf, withEntry, withoutEntry, type OpenCall, type OpenStep } from '../session-state.ts'
 import { bring, lookup, lookupAny, note, type Draft } from './draft.ts'
-import { checkEffect, noteResolvedEffect } from './effects.ts'
+import { checkEffect, noteEffectOf } from './effects.ts'
 import {
   effectName,
   keyedCallName,
@@ -48,7 +48,7 @@ export const partRules: RulesOf<PartEvent> = {
     }
     const isKeyed = data.effect === 'once' && data.effectKey !== undefined
     if (isKeyed) {
-      checkEffect(draft, data.effectKey!, data.repeats)
+      checkEffect(draft, data.effectKey!, data.repeats, data)
       note(draft, keyedCallName(data.messageId, data.callId))
     }
     const provider = data.executedBy === 'provider'
@@ -76,7 +76,7 @@ export const partRules: RulesOf<PartEvent> = {
       throw new Refusal('wrong_state', `call ${data.callId} was not allowed`)
     }
     if (call.effectKey !== undefined) {
-      checkEffect(draft, call.effectKey, call.repeats)
+      checkEffect(draft, call.effectKey, call.repeats, data)
       note(draft, effectName(call.effectKey))
     }
     // What was answered is used here.
@@ -96,7 +96,7 @@ export const partRules: RulesOf<PartEvent> = {
     if (data.outcome === 'unknown' || draft.importing)
       note(draft, unknownCallName(data.messageId, data.callId))
     if (call.effectKey !== undefined && (call.status === 'dispatched' || call.provider)) {
-      note(draft, effectName(call.effectKey))
+      noteEffectOf(draft, call.effectKey, data)
     }
     const calls = withoutEntry(step.calls, data.callId)
     setStep(draft, omitUndefined({ ...step, calls }))
@@ -118,7 +118,9 @@ export const partRules: RulesOf<PartEvent> = {
     note(draft, resolvedCallName(data.messageId, data.callId))
     const keyed = lookup(draft, keyedCallName(data.messageId, data.callId))
     const { effectKey } = (keyed?.data ?? {}) as Partial<EventData<'tool.called'>>
-    if (effectKey !== undefined) noteResolvedEffect(draft, effectKey, data)
+    // Found out of this end, and not of a later call, in another attempt too.
+    const isLast = effectKey !== undefined && lookup(draft, effectName(effectKey))?.seq === end!.seq
+    if (isLast) note(draft, effectName(effectKey))
   },
   'part.excluded': (draft, data) => {
     if (!hasPart(draft, data.messageId, data.partId)) throw noPart(data.messageId, data.partId)

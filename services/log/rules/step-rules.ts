@@ -43,8 +43,9 @@ export const stepRules: RulesOf<StepEvent> = {
     countFailure(draft)
     setStep(draft, { messageId: step.messageId, attempt: data.attempt })
   },
+  // Rule 7: the stream of a step that was taken over is gone; its finish is what it was.
   'step.streamed': (draft, data) => {
-    const step = needStep(draft, data.messageId)
+    const step = needTakingStep(draft, data.messageId)
     setStep(draft, { ...step, finish: data.finish })
   },
   // Rules 12 and 15.
@@ -122,11 +123,11 @@ export const needStep = (draft: Draft, messageId: string): OpenStep => {
   throw new Refusal('wrong_state', `message ${messageId} is no open step`)
 }
 
-/** The open step, if it takes new parts: one that was taken over does not (rule 7). */
+/** The open step, if it still takes what its stream says: one that was taken over does not (rule 7). */
 export const needTakingStep = (draft: Draft, messageId: string): OpenStep => {
   const step = needStep(draft, messageId)
   if (!step.inherited) return step
-  throw new Refusal('wrong_state', `step ${messageId} was taken over: it takes no new part`)
+  throw new Refusal('wrong_state', `step ${messageId} was taken over: it takes nothing new`)
 }
 
 export const setStep = (draft: Draft, step: OpenStep): void => {

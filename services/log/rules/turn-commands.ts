@@ -5,11 +5,11 @@ import type { OpenTurn } from '../session-state.ts'
 import { applyClosings, applyEvent, storeEvent } from './apply-event.ts'
 import type { Extra } from './decidable.ts'
 import { derivedEventId, lookup, type Draft } from './draft.ts'
-import { graceName, interruptName, turnName } from './names.ts'
-import { checkFence } from './owner-check.ts'
+import { graceName, turnName } from './names.ts'
+import { checkFence, checkHeld } from './owner-check.ts'
 import { childRuns, clockNow, isGone, needCurrent } from './owner-facts.ts'
 import { takeOver } from './take-over.ts'
-import { turnActive, turnSettled } from './turn-rules.ts'
+import { turnActive, turnSettled, withInterruption } from './turn-rules.ts'
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>
 
@@ -73,8 +73,7 @@ export const claimTurn = (draft: Draft, command: Of<'claim-turn'>): Extra => {
 /** Gives a turn up: its owner's events are fenced, and anyone may claim it. */
 export const releaseTurn = (draft: Draft, command: Of<'release-turn'>): Extra => {
   const { turnId, fence: held, eventId } = command
-  const turn = needTurn(draft, turnId)
-  checkFence(turnId, held, turn.fence)
+  checkHeld(needTurn(draft, turnId), held)
   const fence = draft.state.fence + 1
   applyEvent(draft, storeEvent(eventId, 'turn.released', { turnId, fence }))
   return { turn: { turnId, fence } }
@@ -88,11 +87,7 @@ export const interruptTurn = (draft: Draft, command: Of<'interrupt-turn'>): Extr
   const { reason, by, graceMs, eventId } = command
   const turn = command.turnId === undefined ? needAnyTurn(draft) : needTurn(draft, command.turnId)
   const { turnId } = turn
-  const before = turn.interrupt
-  const isNews =
-    before === undefined ||
-    (graceMs !== undefined && (before.graceMs === undefined || graceMs < before.graceMs))
-  if (isNews) {
+  if (!turn.interrupt || isSooner(draft, turn, graceMs)) {
     const requested = { turnId, reason, by, ...(graceMs !== undefined && { graceMs }) }
     applyEvent(draft, storeEvent(eventId, 'turn.interrupt.requested', requested))
   }
@@ -139,23 +134,23 @@ const endByStore = (draft: Draft, eventId: string, end: EndOf): void => {
   applyEvent(draft, storeEvent(eventId, 'turn.ended', withInterruption(draft, given)))
 }
 
-/** Rule 9: the end carries the interruption that was asked for, whatever error came on the way. */
-export const withInterruption = (
+const isDue = (draft: Draft, { turnId, interrupt }: OpenTurn): boolean =>
+  interrupt?.graceMs !== undefined && clockNow(draft) >= askedAt(draft, turnId) + interrupt.graceMs
+
+/** Whether a grace that begins now is over before the one that was given. */
+const isSooner = (
   draft: Draft,
-  ended: EventData<'turn.ended'>,
-): EventData<'turn.ended'> => {
-  if (!draft.state.turn?.interrupt) return ended
-  const { reason, by } = lookup(draft, interruptName(ended.turnId))!
-    .data as EventData<'turn.interrupt.requested'>
-  const outcome = ended.outcome === 'failed' ? 'interrupted' : ended.outcome
-  return { ...ended, outcome, interrupt: { reason, by } }
+  { turnId, interrupt }: OpenTurn,
+  graceMs: number | undefined,
+): boolean => {
+  if (graceMs === undefined) return false
+  const given = interrupt?.graceMs
+  if (given === undefined) return true
+  return graceMs < given && clockNow(draft) + graceMs < askedAt(draft, turnId) + given
 }
 
-const isDue = (draft: Draft, { turnId, interrupt }: OpenTurn): boolean => {
-  if (interrupt?.graceMs === undefined) return false
-  const asked = lookup(draft, graceName(turnId))
-  return clockNow(draft) >= asked!.at! + interrupt.graceMs
-}
+/** When the request was recorded whose grace counts (ms, by the database's clock). */
+const askedAt = (draft: Draft, turnId: string): number => lookup(draft, graceName(turnId))!.at!
 
 const needAnyTurn = ({ state: { turn } }: Draft): OpenTurn => {
   if (!turn) throw new Refusal('no_turn', 'no turn is active')

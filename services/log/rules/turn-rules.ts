@@ -1,5 +1,5 @@
 import { Refusal } from '../../../schema/errors.ts'
-import type { EventType } from '../../../schema/events/event-table.ts'
+import type { EventData, EventType } from '../../../schema/events/event-table.ts'
 import { entryOf, withMembers, withoutEntry } from '../session-state.ts'
 import { bring, lookup, note, type Draft } from './draft.ts'
 import {
@@ -82,6 +82,18 @@ export const turnRules: RulesOf<TurnEvent> = {
       turn: undefined,
     })
   },
+}
+
+/** Rule 9: the end carries the interruption that was asked for, whatever error came on the way. */
+export const withInterruption = (
+  draft: Draft,
+  ended: EventData<'turn.ended'>,
+): EventData<'turn.ended'> => {
+  if (!draft.state.turn?.interrupt) return ended
+  const { reason, by } = lookup(draft, interruptName(ended.turnId))!
+    .data as EventData<'turn.interrupt.requested'>
+  const outcome = ended.outcome === 'failed' ? 'interrupted' : ended.outcome
+  return { ...ended, outcome, interrupt: { reason, by } }
 }
 
 export const turnActive = (turnId: string, ownerId: string): Refusal =>
