@@ -151,6 +151,34 @@ t.test('an exit makes turns claimable at once, or ends them as failed', async (t
   t.same(api.reported, [])
 })
 
+t.test('an exit fails turns whatever the states of other sessions hold', async (t) => {
+  await using api = await openTestApp()
+  const owner = { ownerId: 'own_1', incarnation: 1 }
+  const turn = await startTurn(api, owner, 's')
+  // A finish is any text; PostgreSQL looks into no JSON that holds a NUL.
+  await startTurn(api, { ownerId: 'own_2', incarnation: 1 }, 'other')
+  const step = { messageId: 'msg_1', attempt: 1, agent: 'a' }
+  const streamed = await post(api, '/v1/sessions/other/events', {
+    turnId: 'trn_other',
+    fence: 1,
+    events: [
+      { type: 'step.started', data: { ...step, model: { modelId: 'm', providerId: 'p' } } },
+      { type: 'step.streamed', data: { messageId: 'msg_1', finish: '"ownerId":"own_1"\u0000' } },
+    ],
+  })
+  t.equal(streamed.status, 200)
+  t.match(
+    await api.call('POST', '/v1/owners/own_1/exited', {
+      incarnation: 1,
+      reason: 'killed',
+      fail: true,
+    }),
+    { status: 200, body: { failed: [{ sessionId: 's', turnId: 'trn_s' }] } },
+  )
+  t.match((await api.call('GET', turn.at)).body, { data: { outcome: 'failed' } })
+  t.same(api.reported, [])
+})
+
 t.test(
   'while no heartbeat can be taken no lease lapses, and afterwards each has a full one',
   async (t) => {
