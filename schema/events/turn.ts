@@ -4,7 +4,10 @@ import { CallEffect } from './call.ts'
 import { Attempt, By, Decision, EventError, Fence, Id, strict } from './shapes.ts'
 
 /** Of a registered owner: from 1. An import may have 0, of an owner that never registered. */
-const Incarnation = Type.Integer({ minimum: 0 })
+const Incarnation = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** A day. */
+export const mostGraceMs = 86_400_000
 
 /** What became of a call that was unsettled when its turn changed hands (rule 11). */
 const CallReport = strict({
@@ -88,7 +91,7 @@ export const turnEvents = {
       turnId: Id,
       reason: Type.String(),
       by: By,
-      graceMs: Type.Optional(Type.Integer({ minimum: 0 })),
+      graceMs: Type.Optional(Type.Integer({ minimum: 0, maximum: mostGraceMs })),
     }),
   ),
   'turn.ended': ownerOrStore(
