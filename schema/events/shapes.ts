@@ -70,6 +70,18 @@ export const Permission = strict({
   resources: Type.Array(Type.String()),
   metadata: Type.Optional(JsonObject),
 })
+/** In which way nothing was answered (rule 19). */
+export const CloseReason = Type.Union(
+  [
+    Type.Literal('rejected'),
+    Type.Literal('dismissed'),
+    Type.Literal('replied'),
+    Type.Literal('cancelled'),
+    Type.Literal('expired'),
+    Type.Literal('superseded'),
+  ],
+  { description: 'in which way a request was closed that nobody answered' },
+)
 export const Decision = Type.Union([
   Type.Literal('allow_once'),
   Type.Literal('allow_always'),
