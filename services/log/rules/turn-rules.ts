@@ -84,6 +84,11 @@ export const turnRules: RulesOf<TurnEvent> = {
   },
 }
 
+export const turnActive = (turnId: string, ownerId: string): Refusal =>
+  new Refusal('turn_active', `turn ${turnId} of owner ${ownerId} has not ended`, {
+    members: { turnId, ownerId },
+  })
+
 /** The store's own fences grow by one; only an importer can say a large one. */
 const mostImportedFence = 2 ** 31
 
@@ -96,11 +101,6 @@ const grownFence = ({ importing, state }: Draft, fence: number): number => {
   }
   return Math.max(state.fence, fence)
 }
-
-export const turnActive = (turnId: string, ownerId: string): Refusal =>
-  new Refusal('turn_active', `turn ${turnId} of owner ${ownerId} has not ended`, {
-    members: { turnId, ownerId },
-  })
 
 /** An answer that waits for a turn; else why there is none. */
 const takeUpAnswer = (draft: Draft, requestId: string): void => {
