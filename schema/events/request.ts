@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { owner, store, type EventFamily } from './event-family.ts'
 import {
   Answers,
+  CloseReason,
   By,
   Decision,
   ElicitationAction,
@@ -53,14 +54,7 @@ export const requestEvents = {
   'request.closed': store(
     strict({
       requestId: Id,
-      reason: Type.Union([
-        Type.Literal('rejected'),
-        Type.Literal('dismissed'),
-        Type.Literal('replied'),
-        Type.Literal('cancelled'),
-        Type.Literal('expired'),
-        Type.Literal('superseded'),
-      ]),
+      reason: CloseReason,
       messageId: Type.Optional(Id),
     }),
   ),

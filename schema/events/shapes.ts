@@ -10,7 +10,7 @@ export const idPattern = '^[A-Za-z0-9._:~-]{1,128}$'
 export const Id = Type.String({ pattern: idPattern })
 export const Seq = Type.Integer({ minimum: 0 })
 export const Attempt = Type.Integer({ minimum: 1 })
-export const Fence = Type.Integer({ minimum: 0 })
+export const Fence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 /** Any JSON: kept as it is, never looked into. */
 export const Json = Type.Unknown()
 export const JsonObject = Type.Record(Type.String(), Type.Unknown())
@@ -70,6 +70,18 @@ export const Permission = strict({
   resources: Type.Array(Type.String()),
   metadata: Type.Optional(JsonObject),
 })
+/** In which way nothing was answered (rule 19). */
+export const CloseReason = Type.Union(
+  [
+    Type.Literal('rejected'),
+    Type.Literal('dismissed'),
+    Type.Literal('replied'),
+    Type.Literal('cancelled'),
+    Type.Literal('expired'),
+    Type.Literal('superseded'),
+  ],
+  { description: 'in which way a request was closed that nobody answered' },
+)
 export const Decision = Type.Union([
   Type.Literal('allow_once'),
   Type.Literal('allow_always'),

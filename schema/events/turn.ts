@@ -1,10 +1,13 @@
 import { Type, type Static } from 'typebox'
 import { ownerOrStore, store, type EventFamily } from './event-family.ts'
 import { CallEffect } from './call.ts'
-import { Attempt, By, Decision, EventError, Fence, Id, strict } from './shapes.ts'
+import { Attempt, By, CloseReason, Decision, EventError, Fence, Id, strict } from './shapes.ts'
 
 /** Of a registered owner: from 1. An import may have 0, of an owner that never registered. */
-const Incarnation = Type.Integer({ minimum: 0 })
+const Incarnation = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** A day. */
+export const mostGraceMs = 86_400_000
 
 /** What became of a call that was unsettled when its turn changed hands (rule 11). */
 const CallReport = strict({
@@ -38,6 +41,7 @@ const CallReport = strict({
   /** A permission that was given and not used yet: it must be asked for again if it is void (rule 18). */
   decision: Type.Optional(Decision),
   void: Type.Optional(Type.Literal(true)),
+  closed: Type.Optional(CloseReason),
 })
 
 /** All that passes on to who takes a turn over, and what was closed for it. */
@@ -88,7 +92,7 @@ export const turnEvents = {
       turnId: Id,
       reason: Type.String(),
       by: By,
-      graceMs: Type.Optional(Type.Integer({ minimum: 0 })),
+      graceMs: Type.Optional(Type.Integer({ minimum: 0, maximum: mostGraceMs })),
     }),
   ),
   'turn.ended': ownerOrStore(

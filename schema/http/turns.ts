@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Fence, Id, Seq, strict } from '../events/shapes.ts'
-import { TakeOverReport, turnEvents } from '../events/turn.ts'
+import { mostGraceMs, TakeOverReport, turnEvents } from '../events/turn.ts'
 import { Incarnation } from './owners.ts'
 import { AsOfSeq, dataOf, reply } from './page.ts'
 
@@ -38,7 +38,7 @@ export const InterruptTurn = strict({
   graceMs: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: 86_400_000,
+      maximum: mostGraceMs,
       description:
         'after which the store ends the turn itself; 0: at once; left out: its owner ends it, ' +
         'unless it is gone',

@@ -151,6 +151,66 @@ t.test('an exit makes turns claimable at once, or ends them as failed', async (t
   t.same(api.reported, [])
 })
 
+t.test('a turn of another store’s owner is nobody’s here, whatever it is called', async (t) => {
+  await using api = await openTestApp()
+  for (const incarnation of [undefined, 0, 5]) {
+    for (const interrupted of [false, true]) {
+      const sessionId = `ses_${incarnation}_${interrupted}`
+      const origin = { system: 'x', sessionId, live: true }
+      // Our own `own_1` lives, as incarnation 1.
+      const turn = { turnId: 'trn', ownerId: 'own_1', incarnation, fence: 1, inputs: [] }
+      const imported = await post(api, '/v1/imports', {
+        origin,
+        events: [
+          { type: 'session.created', data: { origin } },
+          { type: 'turn.started', data: turn },
+        ],
+      })
+      t.equal(imported.status, 200)
+      const sync = await api.call('POST', '/v1/sync', { sessions: [{ sessionId, afterSeq: 0 }] })
+      t.match(sync.body, { data: [{ sessionId, ownerAlive: false }] })
+      const at = `/v1/sessions/${sessionId}/turns/trn`
+      if (interrupted) {
+        t.match((await post(api, `${at}/interrupt`, { reason: 'enough' })).data, {
+          outcome: 'interrupted',
+        })
+      } else {
+        const claim = { ownerId: 'own_2', incarnation: 1, fromFence: 1 }
+        t.match(await post(api, `${at}/claim`, claim), { status: 200, data: { fence: 2 } })
+      }
+    }
+  }
+  t.same(api.reported, [])
+})
+
+t.test('an exit fails turns whatever the states of other sessions hold', async (t) => {
+  await using api = await openTestApp()
+  const owner = { ownerId: 'own_1', incarnation: 1 }
+  const turn = await startTurn(api, owner, 's')
+  // A finish is any text; PostgreSQL looks into no JSON that holds a NUL.
+  await startTurn(api, { ownerId: 'own_2', incarnation: 1 }, 'other')
+  const step = { messageId: 'msg_1', attempt: 1, agent: 'a' }
+  const streamed = await post(api, '/v1/sessions/other/events', {
+    turnId: 'trn_other',
+    fence: 1,
+    events: [
+      { type: 'step.started', data: { ...step, model: { modelId: 'm', providerId: 'p' } } },
+      { type: 'step.streamed', data: { messageId: 'msg_1', finish: '"ownerId":"own_1"\u0000' } },
+    ],
+  })
+  t.equal(streamed.status, 200)
+  t.match(
+    await api.call('POST', '/v1/owners/own_1/exited', {
+      incarnation: 1,
+      reason: 'killed',
+      fail: true,
+    }),
+    { status: 200, body: { failed: [{ sessionId: 's', turnId: 'trn_s' }] } },
+  )
+  t.match((await api.call('GET', turn.at)).body, { data: { outcome: 'failed' } })
+  t.same(api.reported, [])
+})
+
 t.test(
   'while no heartbeat can be taken no lease lapses, and afterwards each has a full one',
   async (t) => {

@@ -143,6 +143,31 @@ t.test(
   },
 )
 
+t.test('a session whose row somebody holds does not hold up the deadlines of others', async (t) => {
+  await using api = await openTestApp()
+  const { pool } = api.database
+  const locked = await holdTurn(api, 'locked')
+  await locked.append([ask('req', -1_000)])
+  const other = await holdTurn(api, 's')
+  await other.append([ask('req', 1_200)])
+  while (await projectSessions(pool));
+  const report = (problem: unknown): void => void api.reported.push(problem)
+  const closed = async (): Promise<boolean> => (await typesOf(api)).includes('request.closed')
+  await pool.use(async (connection) => {
+    await connection.query('begin')
+    await connection.query(`select 1 from stemma.session where session_id = 'locked' for update`)
+    await using deadlines = startDeadlines({ pool, log: api.log, report })
+    t.ok(deadlines)
+    // A server that is idle in a transaction for long is cut off, hence the queries.
+    for (let n = 0; n < 30 && !(await closed()); n += 1) {
+      await sleep(200)
+      await connection.query('select 1 as one')
+    }
+    t.ok(await closed(), 'while the row is held')
+    await connection.query('rollback')
+  })
+})
+
 t.test('two servers that look at once write one closing, and report nothing', async (t) => {
   await using a = await openTestApp()
   await using b = await openTestApp({ database: a.database })

@@ -44,7 +44,7 @@ export const readInterrupted = async (
          left join lateral stemma.owner_now_v1(t.tenant, t.owner_id) o on true
        where t.version = $1 and t.sid > $2 and t.ended_seq is null and t.interrupt_seq is not null
          and (t.interrupt_due_at <= clock_timestamp() or t.released or o.incarnation is null
-           or t.incarnation is null or o.incarnation > t.incarnation or o.lost)
+           or t.incarnation is null or o.incarnation <> t.incarnation or o.lost)
        order by t.sid limit $3`,
     [sessionsVersion, afterSid, dueAtOnce],
   )

@@ -17,6 +17,13 @@ type Deps = {
 const everyMs = 500
 /** Commands under way at once: they go out together in the same calls. */
 const atOnce = 32
+/** How long a look waits for what it writes; somebody may hold a session's row for much longer. */
+const patienceMs = 1_000
+
+/** What looks leave to later ones: writes that are under way, by session and turn, and what failed. */
+export type Looks = { readonly underWay: Set<string>; readonly failures: unknown[] }
+
+export const noLooks = (): Looks => ({ underWay: new Set(), failures: [] })
 
 /**
  * Looks twice a second, at every server, for what is due and has it written. Whatever fails is
@@ -24,6 +31,7 @@ const atOnce = 32
  */
 export const startDeadlines = (deps: Deps): AsyncDisposable => {
   const stopping = new AbortController()
+  const looks = noLooks()
   let failing = false
   const look = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
@@ -31,7 +39,7 @@ export const startDeadlines = (deps: Deps): AsyncDisposable => {
         () => {},
       )
       if (stopping.signal.aborted) return
-      const [failure] = await writeDue(deps)
+      const [failure] = await writeDue(deps, looks)
       if (failure !== undefined && !failing && !stopping.signal.aborted) deps.report(failure)
       failing = failure !== undefined
     }
@@ -45,13 +53,16 @@ export const startDeadlines = (deps: Deps): AsyncDisposable => {
   }
 }
 
-/** One look. Gives what failed: one session that fails holds up none of the others. */
-export const writeDue = async (deps: Deps): Promise<readonly unknown[]> => {
+/**
+ * One look. Gives what failed since the last: one session that fails, or is locked, holds up none of
+ * the others.
+ */
+export const writeDue = async (deps: Deps, looks = noLooks()): Promise<readonly unknown[]> => {
   const { log } = deps
-  const expired = await forEachDue(deps, readExpired, ({ tenant, sessionId }) =>
+  await forEachDue(deps, looks, readExpired, ({ tenant, sessionId }) =>
     log.execute({ tenant, sessionId, kind: 'expire-requests', eventId: newId('evt') }),
   )
-  const interrupted = await forEachDue(deps, readInterrupted, ({ tenant, sessionId, turnId }) =>
+  await forEachDue(deps, looks, readInterrupted, ({ tenant, sessionId, turnId }) =>
     log.execute({
       tenant,
       sessionId,
@@ -60,29 +71,39 @@ export const writeDue = async (deps: Deps): Promise<readonly unknown[]> => {
       eventId: newId('evt'),
     }),
   )
-  return [...expired, ...interrupted]
+  return looks.failures.splice(0)
 }
 
 const forEachDue = async (
   { pool }: Deps,
+  { underWay, failures }: Looks,
   read: (connection: Connection, afterSid: number) => Promise<readonly Due[]>,
   write: (due: Due) => Promise<unknown>,
-): Promise<unknown[]> => {
+): Promise<void> => {
   const lane = createLane(atOnce)
-  const failures: unknown[] = []
+  const writeOnce = async (due: Due): Promise<void> => {
+    const key = `${due.sid} ${due.turnId ?? ''}`
+    if (underWay.has(key)) return
+    underWay.add(key)
+    try {
+      await lane(() => write(due))
+    } catch (error) {
+      if (!isPast(error)) failures.push(error)
+    } finally {
+      underWay.delete(key)
+    }
+  }
   try {
     for (let afterSid = 0; ;) {
       const from = afterSid
       const page = await pool.use((connection) => read(connection, from))
-      const results = await Promise.allSettled(page.map((due) => lane(() => write(due))))
-      for (const result of results) {
-        if (result.status === 'rejected' && !isPast(result.reason)) failures.push(result.reason)
-      }
-      if (page.length < dueAtOnce) return failures
+      const patience = sleep(patienceMs, undefined, { ref: false })
+      await Promise.race([Promise.all(page.map(writeOnce)), patience])
+      if (page.length < dueAtOnce) return
       afterSid = page.at(-1)!.sid
     }
   } catch (error) {
-    return [...failures, error]
+    failures.push(error)
   }
 }
 

@@ -1,3 +1,5 @@
+import type { EventData } from '../../schema/events/event-table.ts'
+
 /**
  * The small `state` of a session: what is open, and counters. It is all that most appends are
  * decided on; what has been closed is looked up by name (`stemma.name`). Size is speed here: keep
@@ -58,6 +60,8 @@ export type OpenCall = {
   readonly requestId?: string
   /** `true`: a question or an elicitation was answered; else what was decided of a permission. */
   readonly answered?: true | 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
+  /** How its last request was closed, if nobody answered it. */
+  readonly closed?: EventData<'request.closed'>['reason']
   readonly effectKey?: string
   /** The earlier call whose effect is meant to be repeated. */
   readonly repeats?: string

@@ -3,6 +3,7 @@ import type { Pool } from '../database/pool.ts'
 import { createLane } from '../lane.ts'
 import { newId } from '../log/new-id.ts'
 import type { Log } from '../log/open-log.ts'
+import type { SessionState } from '../log/session-state.ts'
 
 type Exit = {
   readonly tenant: number
@@ -24,16 +25,10 @@ export const failTurns = async (
   { pool, log }: { readonly pool: Pool; readonly log: Pick<Log, 'execute'> },
   { tenant, ownerId, incarnation, reason }: Exit,
 ): Promise<Failed[]> => {
-  const held = await pool.use((connection) =>
-    connection.query<{ session_id: string; turn_id: string }>(
-      `select session_id, state -> 'turn' ->> 'turnId' as turn_id from stemma.session
-         where tenant = $1 and state -> 'turn' ->> 'ownerId' = $2`,
-      [tenant, ownerId],
-    ),
-  )
+  const held = await readHeld(pool, tenant, ownerId)
   const lane = createLane(atOnce)
   const failed = await Promise.all(
-    held.map(({ session_id: sessionId, turn_id: turnId }) =>
+    held.map(({ sessionId, turnId }) =>
       lane(async (): Promise<Failed[]> => {
         try {
           await log.execute({
@@ -55,6 +50,23 @@ export const failTurns = async (
     ),
   )
   return failed.flat()
+}
+
+/** The turns that an owner holds, whatever its incarnation. */
+const readHeld = async (pool: Pool, tenant: number, ownerId: string): Promise<Failed[]> => {
+  // By its text: SQL cannot look into a state that holds a NUL (a finish may), and would fail on it
+  // whoever's it is. Inside of strings the quotes of the needle are escaped, so it matches no text.
+  const rows = await pool.use((connection) =>
+    connection.query<{ session_id: string; state: string }>(
+      `select session_id, state::text as state from stemma.session
+         where tenant = $1 and strpos(state::text, $2) > 0`,
+      [tenant, `"ownerId":${JSON.stringify(ownerId)}`],
+    ),
+  )
+  return rows.flatMap(({ session_id: sessionId, state }) => {
+    const { turn } = JSON.parse(state) as SessionState
+    return turn?.ownerId === ownerId ? [{ sessionId, turnId: turn.turnId }] : []
+  })
 }
 
 /** What says of a turn that it is not theirs any more. */

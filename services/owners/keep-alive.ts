@@ -23,6 +23,8 @@ export const keepAlive = (
       [tenant, ownerId, incarnation],
     )
     const owner = await readOwner(connection, tenant, ownerId)
-    if (kept.length === 0) throw whyNotCurrent(owner, incarnation)
+    // It may have been superseded or ended between the two.
+    const isTheirs = owner.incarnation === incarnation && owner.status !== 'exited'
+    if (kept.length === 0 || !isTheirs) throw whyNotCurrent(owner, incarnation)
     return owner
   })

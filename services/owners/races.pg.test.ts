@@ -102,6 +102,36 @@ t.test('an exit waits for a start that is being stored, and its turns are all th
   t.same(api.reported, [])
 })
 
+t.test('a registration waits for starts of the incarnation that it supersedes', async (t) => {
+  await using api = await openTestApp()
+  const { waited, answer } = await answeredAfter(
+    api,
+    `select stemma.check_owners_v1('{1}', 'own_1', '{1}', '{current}')`,
+    () => api.call('POST', '/v1/owners', { ownerId: 'own_1', lifetime: 'process' }),
+  )
+  t.ok(waited, 'or its list of the turns of before lacks one')
+  t.match(answer, { status: 201, body: { data: { incarnation: 2 } } })
+  t.same(api.reported, [])
+})
+
+t.test('of many that register under one id at once each is told its own incarnation', async (t) => {
+  await using api = await openTestApp()
+  const many = 40
+  const registered = await Promise.all(
+    Array.from({ length: many }, () =>
+      api.call('POST', '/v1/owners', { ownerId: 'own_x', lifetime: 'process' }),
+    ),
+  )
+  const told = registered.map(({ body }) => (body as OwnerBody).data.incarnation)
+  t.same(
+    told.toSorted((a, b) => a - b),
+    Array.from({ length: many }, (_, n) => n + 1),
+  )
+  t.same(api.reported, [])
+})
+
+type OwnerBody = { readonly data: { readonly incarnation: number } }
+
 t.test('a start behind an exit is refused', async (t) => {
   await using api = await openTestApp()
   await api.call('POST', '/v1/sessions', { sessionId: 's' })

@@ -1,5 +1,6 @@
 import { Refusal } from '../../schema/errors.ts'
 import type { Pool } from '../database/pool.ts'
+import { runTransaction } from '../database/run-transaction.ts'
 import { readOwner, type Owner } from './read-owner.ts'
 
 export type Registration = {
@@ -20,7 +21,13 @@ export type Registration = {
  */
 export const registerOwner = (pool: Pool, registration: Registration): Promise<Owner> => {
   const { tenant, ownerId, lifetime, ttlMs, host, commandId } = registration
-  return pool.use(async (connection) => {
+  return runTransaction(pool, {}, async (connection) => {
+    // Starts and claims that are being stored are waited for, as in an exit: who registers again and
+    // lists the turns of before finds them all. Behind the lock the row is this registration's own.
+    await connection.query(
+      'select 1 as one from stemma.owner where tenant = $1 and owner_id = $2 for update',
+      [tenant, ownerId],
+    )
     const registered = await connection.query(
       `insert into stemma.owner as o (tenant, owner_id, incarnation, lifetime, ttl_ms, host,
            registered_at, heartbeat_at, command_id)

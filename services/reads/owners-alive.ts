@@ -3,7 +3,7 @@ import type { SessionRow } from '../log/load-session.ts'
 
 /**
  * Of sessions with an active turn, whether its owner holds it: not, if the turn was released, if the
- * owner is gone or was never registered, or has come back as a later incarnation. Then it may be
+ * owner is gone or was never registered, or is another incarnation (a later one, or an import's). Then it may be
  * claimed. By sid.
  */
 export const readOwnersAlive = async (
@@ -27,7 +27,7 @@ export const readOwnersAlive = async (
   return new Map(
     turns.map(({ sid, released, incarnation }, index) => {
       const owner = found.get(index)
-      const current = owner && !owner.lost && owner.incarnation <= (incarnation ?? Infinity)
+      const current = owner && !owner.lost && owner.incarnation === incarnation
       return [sid, !released && current === true]
     }),
   )

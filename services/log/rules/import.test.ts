@@ -213,3 +213,23 @@ t.test(
     t.same(titles, ['A', 'B', 'A'])
   },
 )
+
+t.test('what a source says of an expiry that is no instant expires nothing', async (t) => {
+  const s = rehearse()
+  const asks = (requestId: string, expiresAt: string) =>
+    event('request.opened', { requestId, kind: 'question', expiresAt })
+  s.accept(
+    bring([
+      event('session.created', { origin }),
+      asks('req_odd', 'soon'),
+      asks('req_past', '2020-01-01T00:00:00Z'),
+      asks('req_later', '2030-01-01T00:00:00+15:59'),
+    ]),
+  )
+  s.names.set('clock:', { seq: 0, at: Date.parse('2026-01-01T00:00:00Z') })
+  s.accept({ kind: 'expire-requests', eventId: 'evt_expire' })
+  t.same(
+    s.last.map(({ data }) => data),
+    [{ requestId: 'req_past', reason: 'expired' }],
+  )
+})

@@ -39,8 +39,9 @@ export const isGone = (
   if (turn.released) return { gone: true }
   const { ownerId, incarnation } = turn
   const owner = ownerNow(draft, ownerId)
-  // Owners are never removed: without a row the turn came with an import.
-  if (!owner || incarnation === undefined) return { gone: true }
+  // Owners are never removed: without a row, or of an incarnation that was never given out here, the
+  // turn came with an import, and nobody here holds it.
+  if (!owner || incarnation === undefined || incarnation > owner.incarnation) return { gone: true }
   const gone = owner.incarnation > incarnation || owner.lost
   if (!gone) return { gone, ...(owner.lapsesAt !== null && { lapsesAt: owner.lapsesAt }) }
   draft.guards.push({ tenant: draft.tenant, ownerId, incarnation, need: 'lost' })

@@ -80,7 +80,7 @@ export const partRules: RulesOf<PartEvent> = {
       note(draft, effectName(call.effectKey))
     }
     // What was answered is used here.
-    const { answered: _, ...rest } = call
+    const { answered: _, closed: _closed, ...rest } = call
     const effect = { effect: call.effect ?? 'once', callId: data.callId }
     setCall(draft, vetoed(step, effect), data.callId, { ...rest, status: 'dispatched' })
   },

@@ -64,7 +64,8 @@ export const closeRequest = (draft: Draft, command: Of<'close-request'>): Extra 
 export const expireRequests = (draft: Draft, { eventId }: Of<'expire-requests'>): Extra => {
   const now = clockNow(draft)
   for (const [requestId, { expiresAt }] of Object.entries(draft.state.requests ?? {})) {
-    if (expiresAt === undefined || Date.parse(expiresAt) > now) continue
+    // What an importer brought in may be no instant: then it does not expire.
+    if (expiresAt === undefined || !(Date.parse(expiresAt) <= now)) continue
     const closed = { requestId, reason: 'expired' as const }
     applyEvent(
       draft,

@@ -47,7 +47,8 @@ export const requestRules: RulesOf<RequestEvent> = {
       if (call.requestId !== undefined) {
         throw new Refusal('wrong_state', `call ${data.callId} waits for request ${call.requestId}`)
       }
-      setCall(draft, step, data.callId, { ...call, requestId: data.requestId })
+      const { closed: _, ...rest } = call
+      setCall(draft, step, data.callId, { ...rest, requestId: data.requestId })
     } else if (data.messageId !== undefined) needMessage(draft, data.messageId)
     const request: OpenRequest = {
       kind: data.kind,
@@ -68,14 +69,14 @@ export const requestRules: RulesOf<RequestEvent> = {
       const answers = withEntry(draft.state.answers, data.requestId, request)
       draft.state = withMembers(draft.state, { answers })
     }
-    moveCall(draft, data.requestId, request, data.decision ?? true)
+    moveCall(draft, data.requestId, request, { answered: data.decision ?? true })
   },
   'request.closed': (draft, data) => {
     const request = needOpen(draft, data.requestId)
     if (data.messageId !== undefined) needMessage(draft, data.messageId)
     note(draft, settledRequestName(data.requestId))
     removeRequest(draft, data.requestId)
-    moveCall(draft, data.requestId, request, undefined)
+    moveCall(draft, data.requestId, request, { closed: data.reason })
   },
   'permission.granted': (draft, { rule }) => note(draft, permissionName(rule.requestId)),
   'permission.revoked': (draft, { rule }) => note(draft, revokedName(rule.requestId)),
@@ -95,19 +96,19 @@ const removeRequest = (draft: Draft, requestId: string): void => {
   draft.state = withMembers(draft.state, { requests })
 }
 
-/** The request's call waits no longer; what was answered stays with it until it is used. */
+/** The request's call waits no longer; what became of the request stays with it until it is used. */
 const moveCall = (
   draft: Draft,
   requestId: string,
   request: OpenRequest,
-  answered: OpenCall['answered'],
+  became: Pick<OpenCall, 'answered' | 'closed'>,
 ): void => {
   const { step } = draft.state
   if (request.callId === undefined || !step || step.messageId !== request.messageId) return
   const call = entryOf(step.calls, request.callId)
   if (call?.requestId !== requestId) return
   const { requestId: _, ...rest } = call
-  setCall(draft, step, request.callId, answered === undefined ? rest : { ...rest, answered })
+  setCall(draft, step, request.callId, { ...rest, ...became })
 }
 
 /** What is asked must be there, by its kind. */

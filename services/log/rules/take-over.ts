@@ -89,6 +89,7 @@ const reportCalls = (step: OpenStep, runs: (childSessionId: string) => boolean):
       ...(answered === true && { answered }),
       ...(answered !== undefined && answered !== true && { decision: answered }),
       ...(answered === 'allow_once' && { void: true as const }),
+      ...(call.closed !== undefined && { closed: call.closed }),
     }
   })
 

@@ -30,7 +30,7 @@ export const turnRules: RulesOf<TurnEvent> = {
     for (const requestId of data.resumes ?? []) takeUpAnswer(draft, requestId)
     bring(draft, turnName(data.turnId))
     draft.state = withMembers(draft.state, {
-      fence: Math.max(draft.state.fence, data.fence),
+      fence: grownFence(draft, data.fence),
       turn: {
         turnId: data.turnId,
         ownerId: data.ownerId,
@@ -45,7 +45,7 @@ export const turnRules: RulesOf<TurnEvent> = {
     note(draft, heldName(data.turnId))
     const { step } = draft.state
     draft.state = withMembers(draft.state, {
-      fence: Math.max(draft.state.fence, data.fence),
+      fence: grownFence(draft, data.fence),
       turn: {
         ...turn,
         ownerId: data.ownerId,
@@ -59,7 +59,7 @@ export const turnRules: RulesOf<TurnEvent> = {
     const turn = needActive(draft, data.turnId)
     note(draft, heldName(data.turnId))
     draft.state = withMembers(draft.state, {
-      fence: Math.max(draft.state.fence, data.fence),
+      fence: grownFence(draft, data.fence),
       turn: { ...turn, fence: data.fence, released: true },
     })
   },
@@ -78,7 +78,7 @@ export const turnRules: RulesOf<TurnEvent> = {
     needActive(draft, data.turnId)
     note(draft, turnEndName(data.turnId))
     draft.state = withMembers(draft.state, {
-      fence: Math.max(draft.state.fence, data.fence),
+      fence: grownFence(draft, data.fence),
       turn: undefined,
     })
   },
@@ -100,6 +100,19 @@ export const turnActive = (turnId: string, ownerId: string): Refusal =>
   new Refusal('turn_active', `turn ${turnId} of owner ${ownerId} has not ended`, {
     members: { turnId, ownerId },
   })
+
+/** The store's own fences grow by one; only an importer can say a large one. */
+const mostImportedFence = 2 ** 31
+
+/** Rule 5: it never goes back, and can always grow: one that could not would fence nobody. */
+const grownFence = ({ importing, state }: Draft, fence: number): number => {
+  if (importing && fence > mostImportedFence) {
+    throw new Refusal('invalid_body', 'the fence of an import is too large', {
+      faults: [{ pointer: '/fence', detail: `must be at most ${mostImportedFence}` }],
+    })
+  }
+  return Math.max(state.fence, fence)
+}
 
 /** An answer that waits for a turn; else why there is none. */
 const takeUpAnswer = (draft: Draft, requestId: string): void => {
