@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A refusal of the store. Decide by `code` (docs/errors.md), never by the text. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly code: string
+
+  constructor(problem: { code: string; detail?: string }) {
+    super(`${problem.code}: ${problem.detail ?? ''}`)
+    this.code = problem.code
+  }
+}
+
+/** This host, as the store knows it. */
+export type Owner = { readonly ownerId: string; readonly incarnation: number }
+
+/** A turn that this host holds, until another one claims it: the fence goes with every append. */
+export type Turn = {
+  readonly sessionId: string
+  readonly turnId: string
+  readonly fence: number
+  /** Events written under this fence: their ids count on from here. */
+  written: number
+}
+
+export type NewEvent = { eventId?: string; type: string; data: Record<string, unknown> }
+export type StoredEvent = { seq: number; type: string; data: Record<string, unknown> }
+
+export type Content = { type: 'text'; text: string }[]
+
+/** What of a message this host looks at. */
+export type Message = {
+  messageId: string
+  seq: number
+  type: string
+  turnId?: string
+  parts?: Part[]
+}
+export type Part = {
+  type: 'text' | 'reasoning' | 'tool'
+  partId: string
+  name?: string
+  input?: Record<string, string>
+  effectKey?: string
+  status?: 'streaming' | 'called' | 'waiting' | 'dispatched' | 'settled'
+  outcome?: string
+  resolved?: { outcome: string }
+}
+
+/** What a model is given: an assistant message, then the results of its calls, then what came later. */
+export type Entry = {
+  role: string
+  text?: string
+  name?: string
+  outcome?: string
+  content?: Content
+}
+
+/** What a claim says of the turn it took over. */
+export type Report = {
+  step?: { messageId: string; now: 'open' | 'failed'; finish?: string }
+  calls: { messageId: string; callId: string; was: string; now: string }[]
+  requests: string[]
+}
+
+export type Session = {
+  turn?: { turnId: string; ownerId: string; fence: number }
+}
+export type Input = { messageId: string; kind: string }
+export type Send = (url: string, request: RequestInit & { body?: string }) => Promise<Response>
+type Lease = { ownerId: string; lifetime: 'lease' | 'process'; ttlMs?: number }
+
+export type Store = ReturnType<typeof openStore>
+
+/** The store's routes that a host needs, each a thin call. `send` is what `fetch` is. */
+export const openStore = (url: string, send: Send = fetch) => {
+  /**
+   * Sends a request until there is a definite answer. When an answer is lost, nobody knows whether the
+   * request was carried out: the same one is sent again, with the same event ids or the same key, and
+   * the store carries it out once at the most.
+   */
+  const call = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const request = {
+      method,
+      headers: {
+        ...(body && { 'content-type': 'application/json' }),
+        ...(method !== 'GET' && { 'idempotency-key': crypto.randomUUID() }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    }
+    for (;;) {
+      const answer = await tryOnce(send, `${url}/v1${path}`, request)
+      if (answer === 'again') await sleep(200)
+      else if (answer.ok) return answer.body as T
+      else throw new Refused(answer.body as { code: string })
+    }
+  }
+
+  const dataOf = async <T>(method: string, path: string, body?: object): Promise<T> =>
+    (await call<{ data: T }>(method, path, body)).data
+
+  return {
+    register: async (lease: Lease): Promise<Owner> => {
+      const { ownerId, incarnation } = await dataOf<Owner>('POST', '/owners', lease)
+      return { ownerId, incarnation }
+    },
+    heartbeat: ({ ownerId, incarnation }: Owner) =>
+      call('PUT', `/owners/${ownerId}/heartbeat`, { incarnation }),
+    leave: ({ ownerId, incarnation }: Owner) =>
+      call('DELETE', `/owners/${ownerId}`, { incarnation }),
+
+    session: (sessionId: string) => dataOf<Session>('GET', `/sessions/${sessionId}`),
+    inputs: (sessionId: string) => dataOf<Input[]>('GET', `/sessions/${sessionId}/inputs`),
+    start: (sessionId: string, owner: Owner, inputs: string[]) =>
+      dataOf<{ turnId: string; fence: number }>('POST', `/sessions/${sessionId}/turns`, {
+        ...owner,
+        inputs,
+      }),
+    claim: (sessionId: string, turnId: string, owner: Owner, fromFence: number) =>
+      dataOf<{ turnId: string; fence: number; report: Report }>(
+        'POST',
+        `/sessions/${sessionId}/turns/${turnId}/claim`,
+        { ...owner, fromFence },
+      ),
+
+    /**
+     * Appends events of a turn, all or none. An id names one act under one fence: sent again it is a
+     * duplicate, and the same act of a later owner is another event.
+     */
+    append: (turn: Turn, ...events: NewEvent[]) => {
+      const { sessionId, turnId, fence } = turn
+      const named = events.map((event) => {
+        turn.written += 1
+        return { eventId: `${turnId}.${fence}.${turn.written}`, ...event }
+      })
+      return call('POST', `/sessions/${sessionId}/events`, { turnId, fence, events: named })
+    },
+    events: (sessionId: string, afterSeq: number) =>
+      dataOf<StoredEvent[]>('GET', `/sessions/${sessionId}/events?afterSeq=${afterSeq}&limit=500`),
+    message: (sessionId: string, messageId: string) =>
+      dataOf<Message>('GET', `/sessions/${sessionId}/messages/${messageId}`),
+    /** Newest first. */
+    messages: (sessionId: string, cursor?: string) =>
+      call<{ data: Message[]; cursor: { next: string | null } }>(
+        'GET',
+        `/sessions/${sessionId}/messages?order=desc${cursor ? `&cursor=${cursor}` : ''}`,
+      ),
+    context: async (sessionId: string) =>
+      (await dataOf<{ entries: Entry[] }>('GET', `/sessions/${sessionId}/context`)).entries,
+  }
+}
+
+/** One try: a definite answer, or that the request must be sent again. */
+const tryOnce = async (send: Send, url: string, request: Parameters<Send>[1]) => {
+  try {
+    const response = await send(url, { ...request, signal: AbortSignal.timeout(10_000) })
+    const text = await response.text()
+    // 429: not now. 500 and 503: it failed, or nobody knows.
+    if ([429, 500, 503].includes(response.status)) return 'again'
+    return { ok: response.ok, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+  } catch {
+    return 'again'
+  }
+}
