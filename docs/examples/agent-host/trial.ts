@@ -11,8 +11,9 @@ export const openTrial = (stopAt: string, say: (text: string) => void) => {
   let passed = 0
   const pass = (what: string): void => {
     passed += 1
-    if (at === 'all') say(`point ${passed} ${what}`)
-    if (passed !== Number(at)) return
+    const isStop = passed === Number(at)
+    if (isStop || at === 'all') say(`point ${passed} ${what}`)
+    if (!isStop) return
     process.kill(process.pid, signal)
     // Nothing more is done until the signal has come.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)

@@ -1,0 +1,53 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** The example's host as a process of its own. */
+export type HostProcess = AsyncDisposable & {
+  readonly ownerId: string
+  readonly child: ChildProcess
+  /** What it has printed so far, both streams. */
+  output(): string
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>
+}
+
+export type HostOptions = {
+  readonly url: string
+  readonly sessionId: string
+  readonly ownerId: string
+  readonly folder: string
+  readonly lifetime: 'lease' | 'process'
+  /** Where it stops itself and by which signal (docs/examples/agent-host/trial.ts). */
+  readonly stopAt?: string
+}
+
+const main = fileURLToPath(new URL('../../docs/examples/agent-host/host.ts', import.meta.url))
+export const ttlMs = 700
+
+/** Starts a host that leaves when its session has no work. */
+export const startHost = (options: HostOptions): HostProcess => {
+  const { url, sessionId, ownerId, folder, lifetime, stopAt } = options
+  const named = { url, session: sessionId, owner: ownerId, folder, lifetime, ttl: String(ttlMs) }
+  const argv = Object.entries(named).flatMap(([name, value]) => [`--${name}`, value])
+  if (stopAt !== undefined) argv.push('--stop-at', stopAt)
+  const child = spawn(process.execPath, [main, ...argv, '--until-idle'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  }
+  const ended = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
+  })
+  return {
+    ownerId,
+    child,
+    output: () => printed,
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
