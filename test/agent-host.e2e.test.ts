@@ -2,8 +2,9 @@ import t from 'tap'
 import { createLane } from '../services/lane.ts'
 import { checkHosted } from './harness/check-hosted.ts'
 import { openTestDatabase } from './harness/database.ts'
-import { startHost } from './harness/host-process.ts'
-import { openHostedSession } from './harness/hosted-session.ts'
+import { openForgetfulProxy } from './harness/forgetful-proxy.ts'
+import { startHost, type HostProcess } from './harness/host-process.ts'
+import { openHostedSession, type HostedSession } from './harness/hosted-session.ts'
 import { startServer } from './harness/server-process.ts'
 
 /** All lifetimes and all pairs of points: takes half an hour. */
@@ -22,6 +23,20 @@ let sessions = 0
 const openSession = () => openHostedSession(url, `ses_${(sessions += 1)}`)
 /** Runs at a time: most of one is waiting for a lease to lapse. */
 const lane = createLane(6)
+
+const hostOf = (
+  { sessionId, folder }: HostedSession,
+  name: string,
+  options: { readonly lifetime?: Lifetime; readonly stopAt?: string; readonly url?: string } = {},
+): HostProcess =>
+  startHost({
+    url,
+    sessionId,
+    folder,
+    ownerId: `${sessionId}_${name}`,
+    lifetime: 'process',
+    ...options,
+  })
 
 /** The points of a host's run that nobody stops, by what they are. */
 const readPoints = async (): Promise<string[]> => {
@@ -46,15 +61,11 @@ const mayLeaveUnknown = /^after .*tool\.dispatched|^before append_ledger/
 const runKilled = async (stops: readonly number[], lifetime: Lifetime): Promise<string[]> => {
   await using hosted = await openSession()
   hosted.answerAll()
-  const { sessionId, folder } = hosted
   const faults: string[] = []
   let unknown = 0
   for (const [n, stop] of [...stops, undefined].entries()) {
-    const options = { url, sessionId, ownerId: `${sessionId}_${n}`, folder, lifetime }
-    await using host = startHost({
-      ...options,
-      ...(stop !== undefined && { stopAt: `${stop}:SIGKILL` }),
-    })
+    const stopAt = stop === undefined ? {} : { stopAt: `${stop}:SIGKILL` }
+    await using host = hostOf(hosted, String(n), { lifetime, ...stopAt })
     const how = await host.ended
     const point = /point \d+ (.*)/.exec(host.output())?.[1]
     if (point && mayLeaveUnknown.test(point)) unknown += 1
@@ -70,12 +81,107 @@ const runKilled = async (stops: readonly number[], lifetime: Lifetime): Promise<
 
 const points = await readPoints()
 
-t.test('a host that is killed at any of its points is taken over by another', async (t) => {
-  t.equal(points.length, 58, 'the points are known')
-  const runs = points.flatMap((_, n) =>
-    lifetimes
-      .filter((_lifetime, kind) => isLong || n % 2 === kind)
-      .map((lifetime) => lane(() => runKilled([n + 1], lifetime))),
-  )
-  t.same((await Promise.all(runs)).flat(), [])
+t.test(
+  'a host that is killed at any of its points is taken over, and has each once effect at most once',
+  async (t) => {
+    t.equal(points.length, 58, 'the points are known')
+    const runs = points.flatMap((_, n) =>
+      lifetimes
+        .filter((_lifetime, kind) => isLong || n % 2 === kind)
+        .map((lifetime) => lane(() => runKilled([n + 1], lifetime))),
+    )
+    t.same((await Promise.all(runs)).flat(), [])
+  },
+)
+
+t.test('a host that took over is killed as well, and a third ends the turn', async (t) => {
+  const all = points.flatMap((_, first) => points.map((__, second) => [first + 1, second + 1]))
+  // Without order, so that over the points each is somewhere first and second.
+  const runs = isLong ? all : all.filter((_, n) => n % 421 === 17)
+  const faults = runs.map((stops) => lane(() => runKilled(stops, 'process')))
+  t.same((await Promise.all(faults)).flat(), [])
+})
+
+/** The first host stalls at the point, and wakes when a second has its turn. What is wrong then. */
+const runStalled = async (point: number): Promise<string[]> => {
+  await using hosted = await openSession()
+  // Where it stalls before the question, it is still there when the second one asks.
+  const isBefore = point < asks
+  if (!isBefore) hosted.answerAll()
+  await using slow = hostOf(hosted, 'slow', { lifetime: 'lease', stopAt: `${point}:SIGSTOP` })
+  await slow.until(/point/)
+  await using quick = hostOf(hosted, 'quick')
+  await hosted.until(({ turn }) => turn?.fence === 2)
+  slow.child.kill('SIGCONT')
+  await slow.until(/stopped turn \S+ fenced/)
+  hosted.answerAll()
+  const codes = await Promise.all([slow.ended, quick.ended])
+  const faults = await checkHosted(hosted, { unknown: 1, slow: true })
+  if (codes.join() !== '0,0') faults.push(`${slow.output()}${quick.output()}`)
+  return faults.map((fault) => `stalled at ${point}: ${fault}`)
+}
+
+const pointOf = (what: RegExp): number => points.findIndex((point) => what.test(point)) + 1
+const asks = pointOf(/^before .*request\.opened/)
+
+t.test(
+  'a host that stalls and wakes after it was taken over is fenced and stops: nothing of it follows the claim',
+  async (t) => {
+    const inTurn = points.map((_, n) => n + 1).slice(pointOf(/^after .*turns/), -1)
+    const chosen = [
+      pointOf(/^before .*step\.started/),
+      pointOf(/^before .*tool\.dispatched/),
+      // Its lease lapses between the dispatch and the effect: only the outside can tell.
+      pointOf(/^before append_ledger/),
+      pointOf(/^after append_ledger/),
+      pointOf(/^before save_note/),
+      pointOf(/^before .*turn\.ended/),
+    ]
+    const runs = (isLong ? inTurn : chosen).map((point) => lane(() => runStalled(point)))
+    t.same((await Promise.all(runs)).flat(), [])
+  },
+)
+
+t.test('a question outlives its host, and its answer reaches whoever takes over', async (t) => {
+  const run = async (answered: 'before' | 'after'): Promise<void> => {
+    await using hosted = await openSession()
+    await using a = hostOf(hosted, 'a', { stopAt: `${asks + 1}:SIGKILL` })
+    await a.ended
+    const { openRequests } = await hosted.session()
+    t.equal(openRequests.length, 1, 'it is open when its host is dead')
+    if (answered === 'before') {
+      hosted.answerAll()
+      await hosted.until((session) => session.openRequests.length === 0)
+    }
+    await hosted.reportExit(a.ownerId)
+    await using b = hostOf(hosted, 'b')
+    if (answered === 'after') {
+      const taken = await hosted.until(({ turn }) => turn?.fence === 2)
+      t.same(taken.openRequests, openRequests, 'under the same id')
+      hosted.answerAll()
+    }
+    t.equal(await b.ended, 0, b.output())
+    t.same(await checkHosted(hosted, { unknown: 0 }), [], `answered ${answered} the claim`)
+  }
+  await Promise.all([run('before'), run('after')])
+})
+
+t.test('a host that loses the first answer to each of its writes does each once', async (t) => {
+  await using proxy = await openForgetfulProxy(url)
+  const run = async (stopAt: number | undefined): Promise<void> => {
+    await using hosted = await openSession()
+    hosted.answerAll()
+    if (stopAt !== undefined) {
+      await using a = hostOf(hosted, 'a', { stopAt: `${stopAt}:SIGKILL` })
+      await a.ended
+      await hosted.reportExit(a.ownerId)
+    }
+    await using b = hostOf(hosted, 'b', { url: proxy.url })
+    t.equal(await b.ended, 0, b.output())
+    t.same(await checkHosted(hosted, { unknown: 0 }), [])
+    // A registration that was made twice would be of incarnation 2: the report would be refused.
+    await hosted.reportExit(b.ownerId)
+  }
+  await Promise.all([run(undefined), run(pointOf(/^after append_ledger/))])
+  t.ok(proxy.lost() > 30, `${proxy.lost()} answers were lost`)
 })

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 /** The example's host as a process of its own. */
@@ -7,6 +8,8 @@ export type HostProcess = AsyncDisposable & {
   readonly child: ChildProcess
   /** What it has printed so far, both streams. */
   output(): string
+  /** Resolves when it has printed that; fails after half a minute. */
+  until(is: RegExp): Promise<void>
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>
 }
@@ -22,7 +25,7 @@ export type HostOptions = {
 }
 
 const main = fileURLToPath(new URL('../../docs/examples/agent-host/host.ts', import.meta.url))
-export const ttlMs = 700
+const ttlMs = 700
 
 /** Starts a host that leaves when its session has no work. */
 export const startHost = (options: HostOptions): HostProcess => {
@@ -44,6 +47,12 @@ export const startHost = (options: HostOptions): HostProcess => {
     ownerId,
     child,
     output: () => printed,
+    until: async (is) => {
+      for (let tries = 0; !is.test(printed); tries += 1) {
+        if (tries === 600) throw new Error(`it did not print ${is.source}:\n${printed}`)
+        await sleep(50)
+      }
+    },
     ended,
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')

@@ -47,7 +47,7 @@ export type HostedSession = AsyncDisposable & {
 export const openHostedSession = async (url: string, sessionId: string): Promise<HostedSession> => {
   const folder = mkdtempSync(join(tmpdir(), 'stemma-host-'))
   writeFileSync(join(folder, 'shopping.md'), 'bread')
-  const call = async <T>(path: string, body?: object): Promise<{ status: number; data: T }> => {
+  const call = async (path: string, body?: object): Promise<unknown> => {
     const response = await fetch(`${url}/v1${path}`, {
       ...(body && {
         method: 'POST',
@@ -55,11 +55,11 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
         body: JSON.stringify(body),
       }),
     })
-    const reply = (await response.json()) as { data: T; code?: string }
+    const reply = (await response.json()) as { data: unknown; code?: string }
     if (!response.ok && reply.code !== 'owner_not_found') {
       throw new Error(`${path}: ${JSON.stringify(reply)}`)
     }
-    return { status: response.status, data: reply.data }
+    return reply.data
   }
   await call('/sessions', { sessionId })
   await call(`/sessions/${sessionId}/inputs`, {
@@ -67,12 +67,12 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
     text: 'Plan the shopping',
   })
 
-  const session = async () => (await call<Session>(`/sessions/${sessionId}`)).data
+  const session = async () => (await call(`/sessions/${sessionId}`)) as Session
   const until = async (is: (found: Session) => boolean): Promise<Session> => {
-    for (let tries = 0; tries < 600; tries += 1) {
+    for (let tries = 0; tries < 300; tries += 1) {
       const found = await session()
       if (is(found)) return found
-      await sleep(50)
+      await sleep(100)
     }
     throw new Error(`session ${sessionId} did not come so far`)
   }
@@ -83,8 +83,8 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
     folder,
     session,
     until,
-    events: async () => (await call<HostedEvent[]>(`/sessions/${sessionId}/events?limit=500`)).data,
-    context: async () => (await call<Context>(`/sessions/${sessionId}/context`)).data,
+    events: async () => (await call(`/sessions/${sessionId}/events?limit=500`)) as HostedEvent[],
+    context: async () => (await call(`/sessions/${sessionId}/context`)) as Context,
     answerAll: () => {
       answering ??= (async () => {
         while (!closing.signal.aborted) {

@@ -46,7 +46,7 @@ const main = async (): Promise<void> => {
     const taken = work && (await takeTurn(store, owner, work))
     if (taken) await runTurn({ store, tools }, taken)
     else if (!work && given['until-idle']) break
-    else await sleep(100, undefined, { signal: leaving.signal }).catch(() => {})
+    else await sleep(250, undefined, { signal: leaving.signal }).catch(() => {})
   }
   clearInterval(beats)
   await store.leave(owner)

@@ -90,7 +90,7 @@ export const openStore = (url: string, send: Send = fetch) => {
     }
     for (;;) {
       const answer = await tryOnce(send, `${url}/v1${path}`, request)
-      if (answer === 'again') await sleep(200)
+      if (answer === 'again') await sleep(100)
       else if (answer.ok) return answer.body as T
       else throw new Refused(answer.body as { code: string })
     }
