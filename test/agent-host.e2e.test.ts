@@ -2,6 +2,7 @@ import t from 'tap'
 import { createLane } from '../services/lane.ts'
 import { checkHosted } from './harness/check-hosted.ts'
 import { openTestDatabase } from './harness/database.ts'
+import { openDataDir } from './harness/data-dir.ts'
 import { openForgetfulProxy } from './harness/forgetful-proxy.ts'
 import { startHost, type HostProcess } from './harness/host-process.ts'
 import { openHostedSession, type HostedSession } from './harness/hosted-session.ts'
@@ -14,7 +15,9 @@ type Lifetime = (typeof lifetimes)[number]
 
 const database = await openTestDatabase()
 const server = await startServer({ DATABASE_URL: database.url })
+const compiled = openDataDir()
 t.teardown(async () => {
+  compiled[Symbol.dispose]()
   await server[Symbol.asyncDispose]()
   await database[Symbol.asyncDispose]()
 })
@@ -33,6 +36,7 @@ const hostOf = (
     url,
     sessionId,
     folder,
+    compiled: compiled.path,
     ownerId: `${sessionId}_${name}`,
     lifetime: 'process',
     ...options,
