@@ -46,15 +46,7 @@ const hostOf = (
 const readPoints = async (): Promise<string[]> => {
   await using hosted = await openSession()
   hosted.answerAll()
-  const { sessionId, folder } = hosted
-  const options = {
-    url,
-    sessionId,
-    ownerId: `own_${sessionId}`,
-    folder,
-    lifetime: 'process',
-  } as const
-  await using host = startHost({ ...options, stopAt: 'all' })
+  await using host = hostOf(hosted, 'a', { stopAt: 'all' })
   await host.ended
   return [...host.output().matchAll(/point \d+ (.*)/g)].map(([, what]) => what!)
 }
@@ -73,6 +65,7 @@ const runKilled = async (stops: readonly number[], lifetime: Lifetime): Promise<
     const how = await host.ended
     const point = /point \d+ (.*)/.exec(host.output())?.[1]
     if (point && mayLeaveUnknown.test(point)) unknown += 1
+    if (n === 0 && how !== 'SIGKILL') faults.push(`it was not killed, but ended with ${how}`)
     if (how !== 0 && point === undefined)
       faults.push(`host ${n} ended with ${how}: ${host.output()}`)
     // A turn that is over before a later point is reached is well.
@@ -88,10 +81,11 @@ const points = await readPoints()
 t.test(
   'a host that is killed at any of its points is taken over, and has each once effect at most once',
   async (t) => {
-    t.equal(points.length, 58, 'the points are known')
+    t.ok(points.length > 50, `there are ${points.length} points`)
     const runs = points.flatMap((_, n) =>
       lifetimes
-        .filter((_lifetime, kind) => isLong || n % 2 === kind)
+        // A point's before and after are of one lifetime, the next point's of the other.
+        .filter((_lifetime, kind) => isLong || (n >> 1) % 2 === kind)
         .map((lifetime) => lane(() => runKilled([n + 1], lifetime))),
     )
     t.same((await Promise.all(runs)).flat(), [])

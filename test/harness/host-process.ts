@@ -22,22 +22,17 @@ export type HostOptions = {
   readonly lifetime: 'lease' | 'process'
   /** Where Node keeps what it compiled: many hosts of one test start faster. */
   readonly compiled: string
-  /** Where it stops itself and by which signal (docs/examples/agent-host/trial.ts). */
+  /** Where it stops itself and by which signal (host-trial.ts). */
   readonly stopAt?: string
 }
 
-const main = fileURLToPath(new URL('../../docs/examples/agent-host/host.ts', import.meta.url))
-const ttlMs = 700
+const main = fileURLToPath(new URL('host-child.ts', import.meta.url))
 
-/** Starts a host that leaves when its session has no work. */
+/** Starts a host that leaves when its session has no work, and ends with its test. */
 export const startHost = (options: HostOptions): HostProcess => {
-  const { url, sessionId, ownerId, folder, lifetime, compiled, stopAt } = options
-  const named = { url, session: sessionId, owner: ownerId, folder, lifetime, ttl: String(ttlMs) }
-  const argv = Object.entries(named).flatMap(([name, value]) => [`--${name}`, value])
-  if (stopAt !== undefined) argv.push('--stop-at', stopAt)
-  const child = spawn(process.execPath, [main, ...argv, '--until-idle'], {
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const child = spawn(process.execPath, [main, JSON.stringify(options)], {
+    env: { ...process.env, NODE_COMPILE_CACHE: options.compiled },
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -47,7 +42,7 @@ export const startHost = (options: HostOptions): HostProcess => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   return {
-    ownerId,
+    ownerId: options.ownerId,
     child,
     output: () => printed,
     until: async (is) => {

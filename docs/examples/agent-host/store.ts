@@ -68,7 +68,8 @@ export type Session = {
 }
 export type Input = { messageId: string; kind: string }
 export type Send = (url: string, request: RequestInit & { body?: string }) => Promise<Response>
-type Lease = { ownerId: string; lifetime: 'lease' | 'process'; ttlMs?: number }
+/** `process`: alive until a supervisor reports its end; `lease`: as long as heartbeats come. */
+export type Registration = { ownerId: string; lifetime: 'lease' | 'process'; ttlMs?: number }
 
 export type Store = ReturnType<typeof openStore>
 
@@ -100,8 +101,8 @@ export const openStore = (url: string, send: Send = fetch) => {
     (await call<{ data: T }>(method, path, body)).data
 
   return {
-    register: async (lease: Lease): Promise<Owner> => {
-      const { ownerId, incarnation } = await dataOf<Owner>('POST', '/owners', lease)
+    register: async (registration: Registration): Promise<Owner> => {
+      const { ownerId, incarnation } = await dataOf<Owner>('POST', '/owners', registration)
       return { ownerId, incarnation }
     },
     heartbeat: ({ ownerId, incarnation }: Owner) =>

@@ -1,13 +1,13 @@
-import type { Send } from './store.ts'
-import type { Tool, Tools } from './tools.ts'
+import type { Send } from '../../docs/examples/agent-host/store.ts'
+import type { Tool, Tools } from '../../docs/examples/agent-host/tools.ts'
 
 /**
- * Not part of a host: how its test stops it at a point of its run. The points are numbered in order:
- * before each write to the store and after its answer, and before and after each tool.
- * `stopAt`: a number and a signal, such as `7:SIGKILL`; `all` only tells them.
+ * Stops a host at a point of its run. The points are numbered in order: before each write to the store
+ * and after its answer, and before and after what each tool does. `stopAt`: a number and a signal, such
+ * as `7:SIGKILL`; `all` only tells them.
  */
-export const openTrial = (stopAt: string, say: (text: string) => void) => {
-  const [at, signal = 'SIGKILL'] = stopAt.split(':')
+export const openTrial = (stopAt: string | undefined, say: (text: string) => void) => {
+  const [at, signal = 'SIGKILL'] = (stopAt ?? '').split(':')
   let passed = 0
   const pass = (what: string): void => {
     passed += 1
