@@ -109,7 +109,7 @@ const runStalled = async (point: number): Promise<string[]> => {
   await using slow = hostOf(hosted, 'slow', { lifetime: 'lease', stopAt: `${point}:SIGSTOP` })
   await slow.until(/point/)
   await using quick = hostOf(hosted, 'quick')
-  await hosted.until(({ turn }) => turn?.fence === 2)
+  await quick.until(/claimed turn/)
   slow.child.kill('SIGCONT')
   await slow.until(/stopped turn \S+ fenced/)
   hosted.answerAll()
