@@ -1,4 +1,5 @@
-import type { Owner, Registration, Store } from './store.ts'
+import type { Owner, Registration } from './shapes.ts'
+import type { Store } from './store.ts'
 
 /**
  * Sends heartbeats, three in each lease; one covers all turns of the owner. One that fails is only told:

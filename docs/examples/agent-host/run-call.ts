@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Content, Store, Turn } from './store.ts'
+import type { Content, Turn } from './shapes.ts'
+import type { Store } from './store.ts'
 import type { Tools } from './tools.ts'
 
 /** A call that is recorded (`tool.called`) and has not settled. */

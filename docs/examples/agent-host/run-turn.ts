@@ -1,6 +1,7 @@
 import { question, requestOf, runCall, type Call } from './run-call.ts'
 import { askModel, type Said } from './scripted-model.ts'
-import type { NewEvent, Store, Turn } from './store.ts'
+import type { NewEvent, Turn } from './shapes.ts'
+import type { Store } from './store.ts'
 import type { Tools } from './tools.ts'
 
 export type Means = { readonly store: Store; readonly tools: Tools }

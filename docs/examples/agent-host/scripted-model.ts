@@ -1,4 +1,4 @@
-import type { Entry } from './store.ts'
+import type { Entry } from './shapes.ts'
 
 /** What a model says in one step: a text, and what it wants to be done before it goes on. */
 export type Said = {

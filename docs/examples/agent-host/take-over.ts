@@ -1,6 +1,7 @@
 import type { Call } from './run-call.ts'
 import { finishStep, type Means } from './run-turn.ts'
-import type { Message, Part, Report, Store, Turn } from './store.ts'
+import type { Message, Part, Report, Turn } from './shapes.ts'
+import type { Store } from './store.ts'
 
 /**
  * Finishes what the owner before us left, so that the turn goes on like one of our own. The store has

@@ -1,5 +1,6 @@
 import type { Work } from './find-work.ts'
-import { Refused, type Owner, type Report, type Store, type Turn } from './store.ts'
+import type { Owner, Report, Turn } from './shapes.ts'
+import { Refused, type Store } from './store.ts'
 
 export type Taken = { readonly turn: Turn; readonly report?: Report }
 
