@@ -4,7 +4,7 @@ import { checkHosted } from './harness/check-hosted.ts'
 import { openTestDatabase } from './harness/database.ts'
 import { openDataDir } from './harness/data-dir.ts'
 import { openForgetfulProxy } from './harness/forgetful-proxy.ts'
-import { startHost, type HostProcess } from './harness/host-process.ts'
+import { startHost, startProgram } from './harness/host-process.ts'
 import { openHostedSession, type HostedSession } from './harness/hosted-session.ts'
 import { startServer } from './harness/server-process.ts'
 
@@ -31,7 +31,7 @@ const hostOf = (
   { sessionId, folder }: HostedSession,
   name: string,
   options: { readonly lifetime?: Lifetime; readonly stopAt?: string; readonly url?: string } = {},
-): HostProcess =>
+): ReturnType<typeof startHost> =>
   startHost({
     url,
     sessionId,
@@ -164,6 +164,30 @@ t.test('a question outlives its host, and its answer reaches whoever takes over'
   await Promise.all([run('before'), run('after')])
 })
 
+t.test('a turn that is asked to stop is ended by its host, or by the next', async (t) => {
+  const run = async (isKilled: boolean): Promise<void> => {
+    await using hosted = await openSession()
+    const stopAt = isKilled ? { stopAt: `${asks + 1}:SIGKILL` } : {}
+    await using a = hostOf(hosted, 'a', stopAt)
+    if (isKilled) await a.ended
+    await hosted.until(({ openRequests }) => openRequests.length > 0)
+    await hosted.interrupt('enough')
+    if (isKilled) {
+      await using b = hostOf(hosted, 'b')
+      await hosted.reportExit(a.ownerId)
+      t.equal(await b.ended, 0, b.output())
+    } else t.equal(await a.ended, 0, a.output())
+    const { status, openRequests } = await hosted.session()
+    t.match({ status, openRequests }, { status: 'idle', openRequests: [] })
+    const ended = (await hosted.events()).at(-1)
+    t.match(ended, {
+      type: 'turn.ended',
+      data: { outcome: 'interrupted', interrupt: { reason: 'enough' } },
+    })
+  }
+  await Promise.all([run(false), run(true)])
+})
+
 t.test('a host that loses the first answer to each of its writes does each once', async (t) => {
   await using proxy = await openForgetfulProxy(url)
   const run = async (stopAt: number | undefined): Promise<void> => {
@@ -182,4 +206,15 @@ t.test('a host that loses the first answer to each of its writes does each once'
   }
   await Promise.all([run(undefined), run(pointOf(/^after append_ledger/))])
   t.ok(proxy.lost() > 30, `${proxy.lost()} answers were lost`)
+})
+
+t.test('the program of the README runs a turn and leaves when it is told to', async (t) => {
+  await using hosted = await openSession()
+  hosted.answerAll()
+  const { sessionId, folder } = hosted
+  await using host = startProgram(['--url', url, '--session', sessionId, '--folder', folder])
+  await host.until(/ended turn/)
+  host.child.kill('SIGINT')
+  t.equal(await host.ended, 0, host.output())
+  t.same(await checkHosted(hosted, { unknown: 0 }), [])
 })

@@ -2,9 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** The example's host as a process of its own. */
+/** A host as a process of its own. */
 export type HostProcess = AsyncDisposable & {
-  readonly ownerId: string
   readonly child: ChildProcess
   /** What it has printed so far, both streams. */
   output(): string
@@ -26,12 +25,25 @@ export type HostOptions = {
   readonly stopAt?: string
 }
 
-const main = fileURLToPath(new URL('host-child.ts', import.meta.url))
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const trialled = path('host-child.ts')
+const program = path('../../docs/examples/agent-host/main.ts')
 
-/** Starts a host that leaves when its session has no work, and ends with its test. */
-export const startHost = (options: HostOptions): HostProcess => {
-  const child = spawn(process.execPath, [main, JSON.stringify(options)], {
-    env: { ...process.env, NODE_COMPILE_CACHE: options.compiled },
+/** Starts the example's host so that it leaves when its session has no work, and ends with its test. */
+export const startHost = (options: HostOptions): HostProcess & { readonly ownerId: string } => ({
+  ownerId: options.ownerId,
+  ...start([trialled, JSON.stringify(options)], { NODE_COMPILE_CACHE: options.compiled }),
+})
+
+/** Starts the example's program as it is. */
+export const startProgram = (argv: readonly string[]): HostProcess => start([program, ...argv], {})
+
+const start = (
+  argv: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): HostProcess => {
+  const child = spawn(process.execPath, argv, {
+    env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let printed = ''
@@ -42,7 +54,6 @@ export const startHost = (options: HostOptions): HostProcess => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   return {
-    ownerId: options.ownerId,
     child,
     output: () => printed,
     until: async (is) => {

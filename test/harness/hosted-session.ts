@@ -38,6 +38,8 @@ export type HostedSession = AsyncDisposable & {
   answerAll(): void
   /** A supervisor's word that a host has exited; one that never registered is passed over. */
   reportExit(ownerId: string): Promise<void>
+  /** Somebody asks the running turn to stop. */
+  interrupt(reason: string): Promise<void>
   /** Resolves when the session is so; fails after half a minute. */
   until(is: (session: Session) => boolean): Promise<Session>
   /** Lines of the ledger, by what they say. */
@@ -99,6 +101,10 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
     },
     reportExit: async (ownerId) => {
       await call(`/owners/${ownerId}/exited`, { incarnation: 1, reason: 'killed' })
+    },
+    interrupt: async (reason) => {
+      const { turn } = await session()
+      await call(`/sessions/${sessionId}/turns/${turn?.turnId}/interrupt`, { reason })
     },
     ledger: () => {
       try {

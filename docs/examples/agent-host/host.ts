@@ -4,6 +4,7 @@ import { keepAlive } from './keep-alive.ts'
 import { runSteps, type Means } from './run-turn.ts'
 import type { Registration, Turn } from './shapes.ts'
 import { Refused } from './store.ts'
+import { Interrupted } from './stop-if-asked.ts'
 import { takeOver } from './take-over.ts'
 import { takeTurn, type Taken } from './take-turn.ts'
 
@@ -43,20 +44,27 @@ const runTurn = async ({ say, ...means }: HostOptions, { turn, report }: Taken):
     await runSteps(means, turn)
     say(`ended turn ${turn.turnId}`)
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof Interrupted || error instanceof Refused)) throw error
     say(`stopped turn ${turn.turnId}: ${error.message}`)
-    // Where the turn is another's, or over, there is nothing left to say of it.
-    if (!isOver.has(error.code)) await failTurn(means, turn, error)
+    // Another has the turn, or it has ended: there is nothing left for us to say of it.
+    if (isOver(error)) return
+    await endEarly(means, turn, error)
   }
 }
 
-const isOver: ReadonlySet<string> = new Set(['fenced', 'turn_settled', 'session_deleted'])
+const isOver = (error: unknown): boolean =>
+  error instanceof Refused && ['fenced', 'turn_settled', 'session_deleted'].includes(error.code)
 
-const failTurn = async ({ store }: Means, turn: Turn, { message }: Error): Promise<void> => {
+/** Ends a turn before its time; the store closes what is open, in the same append. */
+const endEarly = async ({ store }: Means, turn: Turn, why: Error): Promise<void> => {
   const { turnId, fence } = turn
-  const error = { kind: 'internal', message }
-  await store.append(turn, {
-    type: 'turn.ended',
-    data: { turnId, outcome: 'failed', fence, error },
-  })
+  const how =
+    why instanceof Interrupted
+      ? { outcome: 'interrupted' }
+      : { outcome: 'failed', error: { kind: 'internal', message: why.message } }
+  try {
+    await store.append(turn, { type: 'turn.ended', data: { turnId, fence, ...how } })
+  } catch (error) {
+    if (!isOver(error)) throw error
+  }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Content, Turn } from './shapes.ts'
+import { stopIfAsked } from './stop-if-asked.ts'
 import type { Store } from './store.ts'
 import type { Tools } from './tools.ts'
 
@@ -64,19 +65,21 @@ export const runCall = async (
  */
 const answerOf = async (
   store: Store,
-  { sessionId }: Turn,
+  turn: Turn,
   { messageId, callId }: Call,
 ): Promise<string | undefined> => {
-  let { seq } = await store.message(sessionId, messageId)
+  let { seq } = await store.message(turn.sessionId, messageId)
   for (;;) {
-    const events = await store.events(sessionId, seq)
+    const events = await store.events(turn.sessionId, seq)
     for (const { type, data } of events) {
       if (data['requestId'] !== requestOf(callId)) continue
       if (type === 'request.answered') return textOf(data['answers'] as (string[] | null)[])
       if (type === 'request.closed') return undefined
     }
     seq = events.at(-1)?.seq ?? seq
-    if (events.length === 0) await sleep(100)
+    if (events.length > 0) continue
+    await stopIfAsked(store, turn)
+    await sleep(200)
   }
 }
 

@@ -1,6 +1,7 @@
 import { question, requestOf, runCall, type Call } from './run-call.ts'
 import { askModel, type Said } from './scripted-model.ts'
 import type { NewEvent, Turn } from './shapes.ts'
+import { stopIfAsked } from './stop-if-asked.ts'
 import type { Store } from './store.ts'
 import type { Tools } from './tools.ts'
 
@@ -10,6 +11,7 @@ export type Means = { readonly store: Store; readonly tools: Tools }
 export const runSteps = async (means: Means, turn: Turn): Promise<void> => {
   const { sessionId, turnId, fence } = turn
   for (let step = 1; ; step += 1) {
+    await stopIfAsked(means.store, turn)
     // Never a name that an owner before us has used.
     const messageId = `${turnId}.${fence}.step${step}`
     const context = await means.store.context(sessionId)

@@ -50,7 +50,7 @@ export type Entry = {
 export type Report = {
   step?: { messageId: string; now: 'open' | 'failed'; finish?: string }
   calls: { messageId: string; callId: string; was: string; now: string }[]
-  requests: string[]
+  interrupted?: true
 }
 
 export type Session = {

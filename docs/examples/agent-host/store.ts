@@ -71,6 +71,8 @@ export const openStore = (url: string, send: Send = fetch) => {
         ...owner,
         inputs,
       }),
+    turn: (sessionId: string, turnId: string) =>
+      dataOf<{ interrupt?: { reason: string } }>('GET', `/sessions/${sessionId}/turns/${turnId}`),
     claim: (sessionId: string, turnId: string, owner: Owner, fromFence: number) =>
       dataOf<{ turnId: string; fence: number; report: Report }>(
         'POST',

@@ -1,14 +1,20 @@
 import type { Call } from './run-call.ts'
 import { finishStep, type Means } from './run-turn.ts'
 import type { Message, Part, Report, Turn } from './shapes.ts'
+import { Interrupted } from './stop-if-asked.ts'
 import type { Store } from './store.ts'
 
 /**
  * Finishes what the owner before us left, so that the turn goes on like one of our own. The store has
  * closed already what nobody can finish; the report says what is left.
  */
-export const takeOver = async (means: Means, turn: Turn, { step }: Report): Promise<void> => {
+export const takeOver = async (
+  means: Means,
+  turn: Turn,
+  { step, interrupted }: Report,
+): Promise<void> => {
   await resolveUnknown(means, turn)
+  if (interrupted) throw new Interrupted('asked of the owner before')
   if (step?.now !== 'open') return
   const message = await means.store.message(turn.sessionId, step.messageId)
   await finishStep(means, turn, step.messageId, openCalls(message), step.finish ?? 'tool-calls')
