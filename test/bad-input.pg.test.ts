@@ -14,6 +14,7 @@ import {
   times,
   withoutInput,
 } from './harness/bad-bodiless.ts'
+import { ofOwners, ofRequests, ofTurns } from './harness/bad-owners.ts'
 import { particular } from './harness/bad-particulars.ts'
 import {
   cursors,
@@ -54,7 +55,8 @@ t.test(
           connection.query(
             `select (select count(*) from stemma.event) e, (select count(*) from stemma.name) n,
              (select count(*) from stemma.receipt) r, (select count(*) from stemma.session) s,
-             (select max(head) from stemma.session) h`,
+             (select max(head) from stemma.session) h,
+             (select string_agg(o::text, ',' order by owner_id) from stemma.owner o) o`,
           ),
         ),
       )
@@ -64,6 +66,9 @@ t.test(
       ...ofEveryRead,
       ...ofNoBody,
       ...ofNoInput,
+      ...ofOwners,
+      ...ofRequests,
+      ...ofTurns,
       ...ofSync,
       ...ofTickets,
       ...ofTrees,

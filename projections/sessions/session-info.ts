@@ -1,8 +1,8 @@
 import type { EventData } from '../../schema/events/event-table.ts'
 import type { Tokens } from '../../schema/events/shapes.ts'
 
-/** Grows when the fold gives other rows for the same events. */
-export const sessionsVersion = 1
+/** Grows when the folds of the lists (sessions, turns, requests, waiting) give other rows for the same events. */
+export const sessionsVersion = 2
 
 type Created = EventData<'session.created'>
 

@@ -3,6 +3,7 @@ import { ownerOrStore, store, type EventFamily } from './event-family.ts'
 import { CallEffect } from './call.ts'
 import { Attempt, By, Decision, EventError, Fence, Id, strict } from './shapes.ts'
 
+/** Of a registered owner: from 1. An import may have 0, of an owner that never registered. */
 const Incarnation = Type.Integer({ minimum: 0 })
 
 /** What became of a call that was unsettled when its turn changed hands (rule 11). */

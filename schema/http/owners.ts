@@ -2,14 +2,21 @@ import { Type, type Static } from 'typebox'
 import { Id, strict } from '../events/shapes.ts'
 import { dataOf, reply } from './page.ts'
 
-const Incarnation = Type.Integer({ minimum: 1 })
+/** Of an owner: which of its registrations. */
+export const Incarnation = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'of the owner: `POST /v1/owners` gives it',
+})
 const Lifetime = Type.Union([Type.Literal('lease'), Type.Literal('process')], {
   description:
     '`lease`: its turns may be claimed when no heartbeat has come for `ttlMs`; `process`: when its ' +
     'supervisor says that it has exited',
 })
 const ttl = { minimum: 100, maximum: 86_400_000 }
-const Reason = Type.String({ minLength: 1, maxLength: 1_000 })
+/** Kept in a column, which cannot hold NUL and would change lone surrogates. */
+const pattern = '^[^\\u0000\\p{Cs}]+$'
+const Reason = Type.String({ minLength: 1, maxLength: 1_000, pattern })
 
 export const RegisterOwner = strict({
   ownerId: Type.Optional(Id),
@@ -17,7 +24,7 @@ export const RegisterOwner = strict({
   ttlMs: Type.Optional(
     Type.Integer({ ...ttl, description: 'of a lease; 30,000 if it is left out' }),
   ),
-  host: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  host: Type.Optional(Type.String({ minLength: 1, maxLength: 255, pattern })),
 })
 export type RegisterOwner = Static<typeof RegisterOwner>
 

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Fence, Id, Seq, strict } from '../events/shapes.ts'
 import { TakeOverReport, turnEvents } from '../events/turn.ts'
+import { Incarnation } from './owners.ts'
 import { AsOfSeq, dataOf, reply } from './page.ts'
 
 const started = turnEvents['turn.started'].data.properties
@@ -9,7 +10,7 @@ const ended = turnEvents['turn.ended'].data.properties
 export const StartTurn = strict({
   turnId: Type.Optional(Id),
   ownerId: Id,
-  incarnation: Type.Integer({ minimum: 1, description: 'of the owner: `POST /v1/owners`' }),
+  incarnation: Incarnation,
   inputs: Type.Optional(
     Type.Array(Id, { maxItems: 256, uniqueItems: true, description: 'waiting inputs to take up' }),
   ),
@@ -18,8 +19,6 @@ export const StartTurn = strict({
 export type StartTurn = Static<typeof StartTurn>
 
 export const StartTurnReply = dataOf(reply({ turnId: Id, fence: Fence }))
-
-const Incarnation = Type.Integer({ minimum: 1 })
 
 export const ClaimTurn = strict({
   ownerId: Id,

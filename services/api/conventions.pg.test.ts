@@ -19,6 +19,34 @@ const admit = {
   url: '/v1/sessions/:s/inputs',
   body: { messageId: 'm', text: 'x' },
 } as const
+const start = {
+  method: 'POST',
+  url: '/v1/sessions/:s/turns',
+  body: { turnId: 'trn', ownerId: 'own', incarnation: 1 },
+} as const
+const released = {
+  method: 'POST',
+  url: '/v1/sessions/:s/turns/trn/release',
+  body: { fence: 1 },
+} as const
+const ask = {
+  method: 'POST',
+  url: '/v1/sessions/:s/events',
+  body: {
+    turnId: 'trn',
+    fence: 1,
+    events: [
+      {
+        type: 'request.opened',
+        data: {
+          requestId: 'req',
+          kind: 'question',
+          questions: [{ question: 'which?', options: [{ label: 'a' }, { label: 'b' }] }],
+        },
+      },
+    ],
+  },
+} as const
 const renamed = { type: 'session.renamed', data: { title: 'x' } }
 
 /** Every write of the API, one that succeeds. */
@@ -71,10 +99,50 @@ const writes: readonly Write[] = [
   {
     method: 'POST',
     url: '/v1/sessions/:s/turns',
-    body: { ownerId: 'own', inputs: ['m'] },
-    other: { ownerId: 'own' },
+    body: { ownerId: 'own', incarnation: 1, inputs: ['m'] },
+    other: { ownerId: 'own', incarnation: 1 },
     status: 201,
     after: [admit],
+  },
+  {
+    method: 'POST',
+    url: '/v1/sessions/:s/turns/trn/claim',
+    body: { ownerId: 'own', incarnation: 1, fromFence: 2 },
+    other: { ownerId: 'other', incarnation: 1, fromFence: 2 },
+    status: 200,
+    after: [start, released],
+  },
+  {
+    method: 'POST',
+    url: '/v1/sessions/:s/turns/trn/release',
+    body: { fence: 1 },
+    other: { fence: 2 },
+    status: 200,
+    after: [start],
+  },
+  {
+    method: 'POST',
+    url: '/v1/sessions/:s/turns/trn/interrupt',
+    body: { reason: 'enough' },
+    other: { reason: 'too much' },
+    status: 200,
+    after: [start],
+  },
+  {
+    method: 'POST',
+    url: '/v1/sessions/:s/requests/req/answer',
+    body: { answers: [['a']] },
+    other: { answers: [['b']] },
+    status: 200,
+    after: [start, ask],
+  },
+  {
+    method: 'POST',
+    url: '/v1/sessions/:s/requests/req/close',
+    body: { reason: 'dismissed' },
+    other: { reason: 'rejected' },
+    status: 200,
+    after: [start, ask],
   },
 ]
 

@@ -155,8 +155,13 @@ t.test(
   'while no heartbeat can be taken no lease lapses, and afterwards each has a full one',
   async (t) => {
     await using api = await openTestApp()
-    // Shorter than PostgreSQL runs by now: its own start is an outage, too.
-    await register(api, { ownerId: 'own_x', ttlMs: 4_000 })
+    // No lease lapses in its first time after a start of PostgreSQL either.
+    await api.database.pool.use((connection) =>
+      connection.query(
+        `select pg_sleep(greatest(0, 3.1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time())))`,
+      ),
+    )
+    await register(api, { ownerId: 'own_x', ttlMs: 3_000 })
     await register(api, { ownerId: 'own_y', ttlMs: 60_000 })
     const { at } = await startTurn(api, { ownerId: 'own_x', incarnation: 1 }, 's')
     // An outage of a minute, just over: the last heartbeat and the last pulse are that old.

@@ -186,6 +186,49 @@ t.test(
     await ask('POST', '/v1/sync', '/v1/sync', {
       sessions: ['s', 'nobody'].map((sessionId) => ({ sessionId, afterSeq: 1 })),
     })
+    const owner = '/v1/owners/{ownerId}'
+    const lease = { ownerId: 'own_lease', lifetime: 'lease', ttlMs: 60_000, host: 'h' }
+    await ask('POST', '/v1/owners', '/v1/owners', lease)
+    await ask('GET', owner, '/v1/owners/own_lease')
+    const incarnation = { incarnation: 1 }
+    await ask('PUT', `${owner}/heartbeat`, '/v1/owners/own_lease/heartbeat', incarnation)
+    const answer = { answers: [['x']], device: 'phone' }
+    const request = `${session}/requests/{requestId}`
+    await ask('POST', `${request}/answer`, '/v1/sessions/s/requests/r/answer', answer)
+    const turn = `${session}/turns/{turnId}`
+    await ask('POST', `${turn}/release`, '/v1/sessions/s/turns/t2/release', { fence: 2 })
+    const claim = { ownerId: 'own_lease', incarnation: 1, fromFence: 3 }
+    await ask('POST', `${turn}/claim`, '/v1/sessions/s/turns/t2/claim', claim)
+    await ask('POST', `${session}/events`, '/v1/sessions/s/events', {
+      turnId: 't2',
+      fence: 4,
+      events: [
+        {
+          type: 'request.opened',
+          data: {
+            requestId: 'r2',
+            kind: 'permission',
+            permission: { action: 'write', resources: ['a'] },
+          },
+        },
+        {
+          type: 'request.opened',
+          data: { requestId: 'r3', kind: 'question', questions: [question] },
+        },
+      ],
+    })
+    const always = { decision: 'allow_always', message: 'go on' }
+    await ask('POST', `${request}/answer`, '/v1/sessions/s/requests/r2/answer', always)
+    const replied = { reason: 'dismissed' }
+    await ask('POST', `${request}/close`, '/v1/sessions/s/requests/r3/close', replied)
+    await ask('GET', `${session}/permissions`, '/v1/sessions/s/permissions')
+    await ask('DELETE', `${session}/permissions/{requestId}`, '/v1/sessions/s/permissions/r2')
+    const interrupt = { reason: 'enough', device: 'phone', graceMs: 60_000 }
+    await ask('POST', `${turn}/interrupt`, '/v1/sessions/s/turns/t2/interrupt', interrupt)
+    const exit = { incarnation: 1, reason: 'crashed', fail: true }
+    await ask('POST', `${owner}/exited`, '/v1/owners/own_lease/exited', exit)
+    await ask('DELETE', owner, '/v1/owners/own', incarnation)
+    await ask('GET', turn, '/v1/sessions/s/turns/t2')
     await ask('DELETE', session, '/v1/sessions/s')
     await ask('POST', `${session}/restore`, '/v1/sessions/s/restore')
     await ask('POST', '/v1/tickets', '/v1/tickets')

@@ -78,7 +78,11 @@ t.test('deleting a tree deletes the session and its descendants, and nothing els
   await using api = await openTestApp()
   await plant(api)
   await projectSessions(api.database.pool)
-  await api.call('POST', '/v1/sessions/deep/turns', { turnId: 'trn', ownerId: 'own' })
+  await api.call('POST', '/v1/sessions/deep/turns', {
+    turnId: 'trn',
+    ownerId: 'own',
+    incarnation: 1,
+  })
   const reply = await api.call('DELETE', '/v1/sessions/a?tree=true')
   t.match([reply.status, reply.headers['etag']], [204, '"2"'])
   t.same(await gone(api), ['a', 'a1', 'a2', 'deep'])

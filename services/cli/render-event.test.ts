@@ -27,6 +27,8 @@ t.test('an event is one line: seq, time, type and what it says, cut to the colum
     renderEvent(envelope('text.ended', { messageId: 'm', text: 'word '.repeat(20) }), view),
     '     7  2026-12-01 09:14:03  text.ended            word word word word word wor…\n',
   )
+  const claimed = { turnId: 't', ownerId: 'b', fromOwnerId: 'a', fence: 2 }
+  t.match(renderEvent(envelope('turn.claimed', claimed), view), /turn\.claimed +b a t\n$/)
   t.match(renderEvent(envelope('x.own', { any: [1] }), view), /x\.own +\{"any":\[1\]\}\n$/)
   t.match(renderEvent(envelope('turn.ended', {}), view), /turn\.ended\n$/)
   t.match(renderEvent(envelope('x.own', {}), { ...view, withSession: true }), /^ses_1 +7 /)

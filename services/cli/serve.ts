@@ -7,6 +7,7 @@ import { migrate } from '../database/migrate.ts'
 import { openPool } from '../database/pool.ts'
 import { openLive } from '../live/open-live.ts'
 import { openLog } from '../log/open-log.ts'
+import { startDeadlines } from '../deadlines/start-deadlines.ts'
 import { startPulse } from '../owners/start-pulse.ts'
 import { startProjector } from '../projector/start-projector.ts'
 import { openFeeds } from '../streams/feeds.ts'
@@ -70,6 +71,7 @@ const serveOn = async (
   await using log = openLog({ pool, report })
   await using background = new AsyncDisposableStack()
   background.use(startPulse({ pool, report }))
+  background.use(startDeadlines({ pool, log, report }))
   await using projector = startProjector({ pool, log, report })
   await using bus = openPostgresBus({ url, pool, report })
   await using feeds = openFeeds({ pool, log, bus, report })

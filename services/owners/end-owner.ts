@@ -10,7 +10,8 @@ type Exit = {
 
 /**
  * That an incarnation has exited, by itself or as its supervisor reports: its turns may be claimed at
- * once. Said again it changes nothing. Throws Refusal `owner_not_found`, `owner_superseded`.
+ * once. Said again it changes nothing. Starts and claims that are being stored are waited for (hence
+ * `for update`: they hold `for key share`), so that who lists its turns afterwards finds them all. Throws Refusal `owner_not_found`, `owner_superseded`.
  */
 export const endOwner = (
   pool: Pool,
@@ -18,8 +19,11 @@ export const endOwner = (
 ): Promise<Owner> =>
   pool.use(async (connection) => {
     const ended = await connection.query(
-      `update stemma.owner set ended_at = clock_timestamp(), end_reason = $4
-         where tenant = $1 and owner_id = $2 and incarnation = $3 and ended_at is null
+      `update stemma.owner o set ended_at = clock_timestamp(), end_reason = $4
+         from (select tenant, owner_id from stemma.owner
+             where tenant = $1 and owner_id = $2 for update) locked
+         where o.tenant = locked.tenant and o.owner_id = locked.owner_id
+           and incarnation = $3 and ended_at is null
          returning 1 as one`,
       [tenant, ownerId, incarnation, reason],
     )

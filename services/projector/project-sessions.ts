@@ -1,3 +1,5 @@
+import { isListed, listTypes } from '../../projections/lists/fold-lists.ts'
+import { sessionInfoTypes } from '../../projections/sessions/fold.ts'
 import { sessionsVersion } from '../../projections/sessions/session-info.ts'
 import { plainText } from '../../projections/sessions/plain-text.ts'
 import type { Connection } from '../database/connection.ts'
@@ -6,19 +8,24 @@ import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { readHorizon } from '../log/read-horizon.ts'
 import {
+  columnsWithDataOf,
   foldInfoEvent,
-  infoEventColumns,
   readInfoRows,
+  storedOf,
   type InfoEvent,
   type InfoRow,
 } from '../reads/session-rows.ts'
+import { writeLists } from './write-lists.ts'
 
 const chunkEvents = 5_000
 
+const eventColumns = columnsWithDataOf([...sessionInfoTypes, ...listTypes])
+
 /**
  * Follows the order of all events: folds what lies between the checkpoint and the horizon into the
- * sessions' rows, one write per session, and moves the checkpoint in the same transaction. Another
- * server that is at it is left to it. Gives whether there is more to do at once.
+ * rows of sessions, turns, requests and what waits, one write for each, and moves the checkpoint in
+ * the same transaction. Another server that is at it is left to it. Gives whether there is more to
+ * do at once.
  */
 export const projectSessions = async (pool: Pool): Promise<boolean> => {
   const horizon = await pool.use(readHorizon)
@@ -29,11 +36,17 @@ export const projectSessions = async (pool: Pool): Promise<boolean> => {
     )
     if (!checkpoint || checkpoint.position >= horizon) return false
     const events = await connection.query<InfoEvent & { tenant: number }>(
-      `select e.tenant, ${infoEventColumns} from stemma.event e
+      `select e.tenant, ${eventColumns} from stemma.event e
          where e.position > $1 and e.position <= $2 order by e.position limit $3`,
       [checkpoint.position, horizon, chunkEvents],
     )
     await writeInfos(connection, events)
+    await writeLists(
+      connection,
+      events
+        .filter(({ type }) => isListed(type))
+        .map((event) => ({ ...storedOf(event), ...placeOf(event) })),
+    )
     const full = events.length === chunkEvents
     await connection.query(
       'update stemma.sessions_checkpoint set position = $2 where version = $1',
@@ -42,6 +55,12 @@ export const projectSessions = async (pool: Pool): Promise<boolean> => {
     return full
   })
 }
+
+const placeOf = ({ sid, tenant, position }: InfoEvent & { tenant: number }) => ({
+  sid,
+  tenant,
+  position,
+})
 
 const writeInfos = async (
   connection: Connection,

@@ -1,5 +1,6 @@
 import { foldSessionInfo, sessionInfoTypes } from '../../projections/sessions/fold.ts'
 import { sessionsVersion, type SessionInfo } from '../../projections/sessions/session-info.ts'
+import type { EventType } from '../../schema/events/event-table.ts'
 import type { StoredEvent } from '../../schema/events/envelope.ts'
 import type { Connection } from '../database/connection.ts'
 
@@ -35,15 +36,16 @@ export type InfoEvent = {
   data: string | null
 }
 
-/** `data` only of the types whose content the fold needs: the rest is not read from disk. */
-export const infoEventColumns = `e.sid, e.seq, e.position, e.type, e.occurred_at, e.recorded_at,
-  case when e.type in (${sessionInfoTypes.map((type) => `'${type}'`).join(', ')})
-    then e.data::text end as data`
+/** `data` only of the types whose content is needed: the rest is not read from disk. */
+export const columnsWithDataOf = (types: readonly EventType[]): string =>
+  `e.sid, e.seq, e.position, e.type, e.occurred_at, e.recorded_at,
+  case when e.type in (${types.map((type) => `'${type}'`).join(', ')}) then e.data::text end as data`
 
-/** The info after one more event; events that are in it already change nothing. */
-export const foldInfoEvent = (row: InfoRow, event: InfoEvent): InfoRow => {
-  if (event.seq <= row.seq) return row
-  const stored = {
+const infoEventColumns = columnsWithDataOf(sessionInfoTypes)
+
+/** The event as folds take it: ids, versions and `meta` are of no concern to them. */
+export const storedOf = (event: InfoEvent): StoredEvent =>
+  ({
     seq: event.seq,
     eventId: '',
     type: event.type,
@@ -52,12 +54,16 @@ export const foldInfoEvent = (row: InfoRow, event: InfoEvent): InfoRow => {
     recordedAt: event.recorded_at,
     data: event.data === null ? {} : (JSON.parse(event.data) as unknown),
     meta: {},
-  } as unknown as StoredEvent
+  }) as unknown as StoredEvent
+
+/** The info after one more event; events that are in it already change nothing. */
+export const foldInfoEvent = (row: InfoRow, event: InfoEvent): InfoRow => {
+  if (event.seq <= row.seq) return row
   return {
     sid: row.sid,
     seq: event.seq,
     touched: Math.max(row.touched, event.position),
-    info: foldSessionInfo(row.info, stored),
+    info: foldSessionInfo(row.info, storedOf(event)),
   }
 }
 

@@ -10,6 +10,7 @@ export const ofNoBody: readonly Bad[] = (
     ['POST', '/v1/sessions/ses_1/archive'],
     ['POST', '/v1/sessions/ses_1/unarchive'],
     ['DELETE', '/v1/sessions/ses_1/inputs/msg_1'],
+    ['DELETE', '/v1/sessions/ses_1/permissions/req_1'],
   ] as const
 ).flatMap(([method, url]): Bad[] => {
   const at = { method, url }

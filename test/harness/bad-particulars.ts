@@ -298,7 +298,7 @@ export const particular: readonly Bad[] = [
   {
     method: 'POST',
     url: '/v1/sessions/ses_1/turns',
-    body: { ownerId: 'own', inputs: ['msg_no'] },
+    body: { ownerId: 'own', incarnation: 1, inputs: ['msg_no'] },
     status: 409,
     code: 'dangling_reference',
   },

@@ -29,7 +29,24 @@ const bodies: readonly { method: Method; url: string; good: Record<string, unkno
   },
   { method: 'POST', url: '/v1/sessions/ses_1/inputs', good: { text: 'x' } },
   { method: 'PATCH', url: '/v1/sessions/ses_1/inputs/msg_1', good: { delivery: 'queue' } },
-  { method: 'POST', url: '/v1/sessions/ses_1/turns', good: { ownerId: 'own' } },
+  { method: 'POST', url: '/v1/sessions/ses_1/turns', good: { ownerId: 'own', incarnation: 1 } },
+  {
+    method: 'POST',
+    url: '/v1/sessions/ses_1/turns/trn_1/claim',
+    good: { ownerId: 'own', incarnation: 1, fromFence: 1 },
+  },
+  { method: 'POST', url: '/v1/sessions/ses_1/turns/trn_1/release', good: { fence: 1 } },
+  { method: 'POST', url: '/v1/sessions/ses_1/turns/trn_1/interrupt', good: { reason: 'x' } },
+  {
+    method: 'POST',
+    url: '/v1/sessions/ses_1/requests/req_1/answer',
+    good: { answers: [['x']] },
+  },
+  { method: 'POST', url: '/v1/sessions/ses_1/requests/req_1/close', good: { reason: 'rejected' } },
+  { method: 'POST', url: '/v1/owners', good: { ownerId: 'own', lifetime: 'process' } },
+  { method: 'PUT', url: '/v1/owners/own/heartbeat', good: { incarnation: 1 } },
+  { method: 'DELETE', url: '/v1/owners/own', good: { incarnation: 1 } },
+  { method: 'POST', url: '/v1/owners/own/exited', good: { incarnation: 1, reason: 'x' } },
   {
     method: 'POST',
     url: '/v1/sessions/ses_1/live',
@@ -55,6 +72,7 @@ const reads: readonly string[] = [
   '/v1/sessions/ses_1/messages/msg_1',
   '/v1/sessions/ses_1/context',
   '/v1/sessions/ses_1/turns/trn_1',
+  '/v1/sessions/ses_1/permissions',
 ]
 
 export const ofEveryBody: readonly Bad[] = bodies.flatMap(({ method, url, good }): Bad[] => {
@@ -132,17 +150,17 @@ export const ofEveryBody: readonly Bad[] = bodies.flatMap(({ method, url, good }
       code: 'invalid_header',
     },
     { ...at, body: good, headers: { 'if-match': 'W/"x"' }, status: 400, code: 'invalid_header' },
-    ...(url === '/v1/sessions' || url === '/v1/imports'
-      ? []
-      : [
+    ...(/ses_1|own\b/.test(url)
+      ? [
           {
             ...at,
-            url: url.replace('ses_1', longId),
+            url: url.replace(/ses_1|own\b/, longId),
             body: good,
             status: 400,
             code: 'invalid_id',
           } as const,
-        ]),
+        ]
+      : []),
   ]
 })
 

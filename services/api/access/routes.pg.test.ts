@@ -139,7 +139,9 @@ t.test(
       api.call(method, url, body, withToken(who))
     await as('ada', 'POST', '/v1/sessions', { sessionId: 'ses_1', title: 'secret' })
     await as('ada', 'POST', '/v1/sessions/ses_1/inputs', { messageId: 'ses_1', text: 'secret' })
-    const turn = { turnId: 'ses_1', ownerId: 'o', inputs: ['ses_1'] }
+    await as('ada', 'POST', '/v1/owners', { ownerId: 'ses_1', lifetime: 'process' })
+    const owner = { ownerId: 'ses_1', incarnation: 1 }
+    const turn = { turnId: 'ses_1', ...owner, inputs: ['ses_1'] }
     t.equal((await as('ada', 'POST', '/v1/sessions/ses_1/turns', turn)).status, 201)
     const sessionOf = async (who: string) => (await as(who, 'GET', '/v1/sessions/ses_1')).body
     const before = await sessionOf('ada')
@@ -148,7 +150,12 @@ t.test(
       'POST /v1/sessions/{sessionId}/events': { events: [{ type: 'session.viewed', data: {} }] },
       'POST /v1/sessions/{sessionId}/inputs': { text: 'x' },
       'PATCH /v1/sessions/{sessionId}/inputs/{messageId}': { delivery: 'steer' },
-      'POST /v1/sessions/{sessionId}/turns': { ownerId: 'o' },
+      'POST /v1/sessions/{sessionId}/turns': owner,
+      'POST /v1/sessions/{sessionId}/turns/{turnId}/claim': { ...owner, fromFence: 1 },
+      'POST /v1/sessions/{sessionId}/turns/{turnId}/release': { fence: 1 },
+      'POST /v1/sessions/{sessionId}/turns/{turnId}/interrupt': { reason: 'x' },
+      'POST /v1/sessions/{sessionId}/requests/{requestId}/answer': { answers: [['x']] },
+      'POST /v1/sessions/{sessionId}/requests/{requestId}/close': { reason: 'rejected' },
       'POST /v1/sessions/{sessionId}/live': {
         frames: [{ messageId: 'm', partId: 'p', kind: 'text', offset: 0, delta: 'x' }],
       },
@@ -161,6 +168,9 @@ t.test(
       t.equal(reply.status, 404, name)
       if (route.method !== 'HEAD') t.match(reply.body, { code: 'session_not_found' })
     }
+    const nobody = { status: 404, body: { code: 'owner_not_found' } }
+    t.match(await as('bob', 'GET', '/v1/owners/ses_1'), nobody)
+    t.match(await as('bob', 'PUT', '/v1/owners/ses_1/heartbeat', { incarnation: 1 }), nobody)
     t.match((await as('bob', 'GET', '/v1/sessions')).body, { data: [] })
     t.match((await as('bob', 'GET', '/v1/events')).body, { data: [] })
     t.same(await sessionOf('ada'), before, 'and nothing of it has changed')

@@ -14,9 +14,9 @@ import { readOwner } from '../../owners/read-owner.ts'
 import { registerOwner } from '../../owners/register-owner.ts'
 import type { RouteDeps } from '../deps.ts'
 import { idempotencyKeyOf } from '../plugins/idempotency.ts'
-import { principalOf } from '../plugins/principal.ts'
+import { principalOf, type Principal } from '../plugins/principal.ts'
 import { idFor } from '../target.ts'
-import type { App } from '../type-provider.ts'
+import type { AnyRequest, App } from '../type-provider.ts'
 
 const usualTtlMs = 30_000
 
@@ -44,7 +44,7 @@ export const addOwnerRoutes = (app: App, { pool, log }: RouteDeps): void => {
       }
       const commandId = idempotencyKeyOf(request)
       const data = await registerOwner(pool, {
-        tenant: principalOf(request).tenant,
+        tenant: callerOf(request).tenant,
         ownerId,
         lifetime,
         ...(lifetime === 'lease' && { ttlMs: ttlMs ?? usualTtlMs }),
@@ -82,7 +82,7 @@ export const addOwnerRoutes = (app: App, { pool, log }: RouteDeps): void => {
       },
     },
     async (request) => {
-      const { tenant } = principalOf(request)
+      const { tenant } = callerOf(request)
       return { data: await keepAlive(pool, { tenant, ...request.params, ...request.body }) }
     },
   )
@@ -100,7 +100,7 @@ export const addOwnerRoutes = (app: App, { pool, log }: RouteDeps): void => {
       },
     },
     async (request, reply) => {
-      const { tenant } = principalOf(request)
+      const { tenant } = callerOf(request)
       await endOwner(pool, { tenant, ...request.params, ...request.body, reason: 'left' })
       return reply.code(204).send()
     },
@@ -120,11 +120,23 @@ export const addOwnerRoutes = (app: App, { pool, log }: RouteDeps): void => {
       },
     },
     async (request) => {
-      const { tenant } = principalOf(request)
+      const { tenant } = callerOf(request)
       const { incarnation, reason, fail = false } = request.body
       const exit = { tenant, ...request.params, incarnation, reason }
       const data = await endOwner(pool, exit)
       return { data, failed: fail ? await failTurns({ pool, log }, exit) : [] }
     },
   )
+}
+
+/** Who writes, with headers that a write about an owner can honour. Throws Refusal `invalid_header`. */
+const callerOf = (request: AnyRequest): Principal => {
+  idempotencyKeyOf(request)
+  if (request.headers['if-match'] !== undefined) {
+    throw new Refusal(
+      'invalid_header',
+      'If-Match names the head of a session, and an owner has none',
+    )
+  }
+  return principalOf(request)
 }
