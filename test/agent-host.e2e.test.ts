@@ -8,10 +8,9 @@ import { startHost, startProgram } from './harness/host-process.ts'
 import { openHostedSession, type HostedSession } from './harness/hosted-session.ts'
 import { startServer } from './harness/server-process.ts'
 
-t.setTimeout(3_600_000)
-
 /** Both lifetimes, and all pairs of points. */
 const isLong = process.env['STEMMA_TEST_LONG'] === '1'
+t.setTimeout(isLong ? 7_200_000 : 300_000)
 const lifetimes = ['lease', 'process'] as const
 type Lifetime = (typeof lifetimes)[number]
 

@@ -26,7 +26,7 @@ export const openTools = async (folder: string): Promise<Tools> => {
   return {
     read_note: {
       effect: 'read',
-      run: ({ name = '' }) => readFile(join(folder, `${name}.md`), 'utf8'),
+      run: async ({ name = '' }) => (await readFile(join(folder, `${name}.md`), 'utf8')).trim(),
     },
     save_note: {
       effect: 'idempotent',
