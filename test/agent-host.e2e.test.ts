@@ -8,11 +8,12 @@ import { startHost, startProgram } from './harness/host-process.ts'
 import { openHostedSession, type HostedSession } from './harness/hosted-session.ts'
 import { startServer } from './harness/server-process.ts'
 
-/** Both lifetimes, and all pairs of points. */
+/** Each point in each way, and all pairs of points. */
 const isLong = process.env['STEMMA_TEST_LONG'] === '1'
 t.setTimeout(isLong ? 7_200_000 : 300_000)
-const lifetimes = ['lease', 'process'] as const
-type Lifetime = (typeof lifetimes)[number]
+/** How a host's turn comes free: its lease lapses, a supervisor reports its end, it is started again. */
+const ways = ['lease', 'report', 'restart'] as const
+type Way = (typeof ways)[number]
 
 const database = await openTestDatabase()
 const server = await startServer({ DATABASE_URL: database.url })
@@ -31,7 +32,11 @@ const lane = createLane(6)
 const hostOf = (
   { sessionId, folder }: HostedSession,
   name: string,
-  options: { readonly lifetime?: Lifetime; readonly stopAt?: string; readonly url?: string } = {},
+  options: {
+    readonly lifetime?: 'lease' | 'process'
+    readonly stopAt?: string
+    readonly url?: string
+  } = {},
 ): ReturnType<typeof startHost> =>
   startHost({
     url,
@@ -55,14 +60,16 @@ const readPoints = async (): Promise<string[]> => {
 const mayLeaveUnknown = /^after .*tool\.dispatched|^before append_ledger/
 
 /** Hosts one after another, each killed at its point, and one more that ends the turn. What is wrong then. */
-const runKilled = async (stops: readonly number[], lifetime: Lifetime): Promise<string[]> => {
+const runKilled = async (stops: readonly number[], way: Way): Promise<string[]> => {
   await using hosted = await openSession()
   hosted.answerAll()
   const faults: string[] = []
   let unknown = 0
   for (const [n, stop] of [...stops, undefined].entries()) {
     const stopAt = stop === undefined ? {} : { stopAt: `${stop}:SIGKILL` }
-    await using host = hostOf(hosted, String(n), { lifetime, ...stopAt })
+    const name = way === 'restart' ? 'same' : String(n)
+    const lifetime = way === 'lease' ? 'lease' : 'process'
+    await using host = hostOf(hosted, name, { lifetime, ...stopAt })
     const how = await host.ended
     const point = /point \d+ (.*)/.exec(host.output())?.[1]
     if (point && mayLeaveUnknown.test(point)) unknown += 1
@@ -71,10 +78,10 @@ const runKilled = async (stops: readonly number[], lifetime: Lifetime): Promise<
       faults.push(`host ${n} ended with ${how}: ${host.output()}`)
     // A turn that is over before a later point is reached is well.
     if (how === 0) break
-    if (lifetime === 'process') await hosted.reportExit(host.ownerId)
+    if (way === 'report') await hosted.reportExit(host.ownerId)
   }
   faults.push(...(await checkHosted(hosted, { unknown })))
-  return faults.map((fault) => `killed at ${stops.join(', ')} (${lifetime}): ${fault}`)
+  return faults.map((fault) => `killed at ${stops.join(', ')} (${way}): ${fault}`)
 }
 
 const points = await readPoints()
@@ -84,10 +91,10 @@ t.test(
   async (t) => {
     t.ok(points.length > 50, `there are ${points.length} points`)
     const runs = points.flatMap((_, n) =>
-      lifetimes
-        // A point's before and after are of one lifetime, the next point's of the other.
-        .filter((_lifetime, kind) => isLong || (n >> 1) % 2 === kind)
-        .map((lifetime) => lane(() => runKilled([n + 1], lifetime))),
+      ways
+        // A point's before and after come free in one way, the next point's in another.
+        .filter((_way, kind) => isLong || (n >> 1) % ways.length === kind)
+        .map((way) => lane(() => runKilled([n + 1], way))),
     )
     t.same((await Promise.all(runs)).flat(), [])
   },
@@ -97,7 +104,9 @@ t.test('a host that took over is killed as well, and a third ends the turn', asy
   const all = points.flatMap((_, first) => points.map((__, second) => [first + 1, second + 1]))
   // Without order, so that over the points each is somewhere first and second.
   const runs = isLong ? all : all.filter((_, n) => n % 421 === 17)
-  const faults = runs.map((stops) => lane(() => runKilled(stops, 'process')))
+  const faults = runs.map((stops, n) =>
+    lane(() => runKilled(stops, n % 2 === 0 ? 'report' : 'restart')),
+  )
   t.same((await Promise.all(faults)).flat(), [])
 })
 
