@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { HostedSession } from './hosted-session.ts'
 
 const ledgerLines = ['to buy: bread', 'shopper: Ada']
@@ -77,9 +75,6 @@ export const checkHosted = async (
     slow || written.length === ledgerLines.length - unknown.length,
     `${unknown.length} calls are unknown, and the ledger has: ${written.join(', ')}`,
   )
-  must(
-    readFileSync(join(hosted.folder, 'plan.md'), 'utf8') === 'Ada buys bread',
-    'the plan was not saved',
-  )
+  must(hosted.plan() === 'Ada buys bread', 'the plan was not saved')
   return faults
 }

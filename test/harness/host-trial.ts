@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Send } from '../../docs/examples/agent-host/store.ts'
 import type { Tool, Tools } from '../../docs/examples/agent-host/tools.ts'
 
 /**
  * Stops a host at a point of its run. The points are numbered in order: before each write to the store
- * and after its answer, and before and after what each tool does. `stopAt`: a number and a signal, such
- * as `7:SIGKILL`; `all` only tells them.
+ * and while it is under way, before what each tool does and while it is done. (After one act is before
+ * the next.) `stopAt`: a number and a signal, such as `7:SIGKILL`; `all` only tells them.
  */
 export const openTrial = (stopAt: string | undefined, say: (text: string) => void) => {
   const [at, signal = 'SIGKILL'] = (stopAt ?? '').split(':')
@@ -19,23 +20,24 @@ export const openTrial = (stopAt: string | undefined, say: (text: string) => voi
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
   }
 
-  const send: Send = async (url, request) => {
-    const isPoint = request.method === 'POST'
-    const what = `${url.replace(/.*\/v1/, '')} ${typesIn(request.body ?? '')}`
-    if (isPoint) pass(`before ${what}`)
-    const response = await fetch(url, request)
-    if (isPoint) pass(`after ${what}`)
-    return response
+  const passBoth = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+    pass(`before ${what}`)
+    const done = act()
+    // How it ends is for who awaits it, later.
+    done.catch(() => {})
+    await nextTurn()
+    pass(`during ${what}`)
+    return done
   }
 
+  const send: Send = (url, request) => {
+    if (request.method !== 'POST') return fetch(url, request)
+    const what = `${url.replace(/.*\/v1/, '')} ${typesIn(request.body ?? '')}`
+    return passBoth(what, () => fetch(url, request))
+  }
   const wrap = (name: string, tool: Tool): Tool => ({
     ...tool,
-    run: async (input, effectKey) => {
-      pass(`before ${name}`)
-      const text = await tool.run(input, effectKey)
-      pass(`after ${name}`)
-      return text
-    },
+    run: (input, effectKey) => passBoth(name, () => tool.run(input, effectKey)),
   })
   const around = (tools: Tools): Tools =>
     Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, wrap(name, tool)]))

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -42,6 +42,8 @@ export type HostedSession = AsyncDisposable & {
   interrupt(reason: string): Promise<void>
   /** Resolves when the session is so; fails after half a minute. */
   until(is: (session: Session) => boolean): Promise<Session>
+  /** What its tools have written. */
+  plan(): string
   /** Lines of the ledger, by what they say. */
   ledger(): string[]
 }
@@ -78,6 +80,10 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
     }
     throw new Error(`session ${sessionId} did not come so far`)
   }
+  const read = (name: string): string => {
+    const path = join(folder, name)
+    return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  }
   const closing = new AbortController()
   let answering: Promise<void> | undefined
   return {
@@ -106,14 +112,12 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
       const { turn } = await session()
       await call(`/sessions/${sessionId}/turns/${turn?.turnId}/interrupt`, { reason })
     },
-    ledger: () => {
-      try {
-        const lines = readFileSync(join(folder, 'ledger.txt'), 'utf8').trimEnd().split('\n')
-        return lines.map((line) => line.replace(/^\S+ /, ''))
-      } catch {
-        return []
-      }
-    },
+    plan: () => read('plan.md'),
+    ledger: () =>
+      read('ledger.txt')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => line.replace(/^\S+ /, '')),
     [Symbol.asyncDispose]: async () => {
       closing.abort()
       await answering
