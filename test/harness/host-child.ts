@@ -7,8 +7,6 @@ import { openTrial } from './host-trial.ts'
 /** The example's host as its main.ts composes it, with a trial between it and what it works on. */
 const options = JSON.parse(process.argv[2]!) as HostOptions
 const { url, ownerId, sessionId, folder, lifetime, stopAt } = options
-process.stdin.resume()
-process.stdin.on('end', () => process.exit(1))
 
 const say = (text: string): void => console.log(`${ownerId}: ${text}`)
 const trial = openTrial(stopAt, say)
@@ -21,4 +19,3 @@ await runHost({
   untilIdle: true,
   say,
 })
-process.exit()

@@ -29,7 +29,7 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 const trialled = path('host-child.ts')
 const program = path('../../docs/examples/agent-host/main.ts')
 
-/** Starts the example's host so that it leaves when its session has no work, and ends with its test. */
+/** Starts the example's host so that it leaves when its session has no work. */
 export const startHost = (options: HostOptions): HostProcess & { readonly ownerId: string } => ({
   ownerId: options.ownerId,
   ...start([trialled, JSON.stringify(options)], { NODE_COMPILE_CACHE: options.compiled }),
@@ -38,11 +38,15 @@ export const startHost = (options: HostOptions): HostProcess & { readonly ownerI
 /** Starts the example's program as it is. */
 export const startProgram = (argv: readonly string[]): HostProcess => start([program, ...argv], {})
 
+/** Ends a process when whoever started it has ended, however that came about. */
+const endsWithParent =
+  'data:text/javascript,process.stdin.on("end",()=>process.exit(1)).resume().unref()'
+
 const start = (
   argv: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): HostProcess => {
-  const child = spawn(process.execPath, argv, {
+  const child = spawn(process.execPath, ['--import', endsWithParent, ...argv], {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
