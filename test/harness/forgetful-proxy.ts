@@ -10,15 +10,16 @@ export type ForgetfulProxy = AsyncDisposable & {
 
 /**
  * Stands before a service and loses the first answer to each write: it is carried out, and who sent it
- * sees a broken connection. Writes are told apart by their `Idempotency-Key`.
+ * sees a broken connection. Writes are told apart by what they say and their `Idempotency-Key`.
  */
 export const openForgetfulProxy = async (target: string): Promise<ForgetfulProxy> => {
   const seen = new Set<string>()
   const server = createServer((incoming, outgoing) => {
     void (async () => {
       const { method = 'GET', url = '/', headers } = incoming
-      const answer = await forward(target + url, method, headers, await buffer(incoming))
-      const key = `${method} ${url} ${String(headers['idempotency-key'])}`
+      const body = await buffer(incoming)
+      const answer = await forward(target + url, method, headers, body)
+      const key = `${method} ${url} ${String(headers['idempotency-key'])} ${body.toString()}`
       if (method !== 'GET' && !seen.has(key)) {
         seen.add(key)
         incoming.socket.destroy()

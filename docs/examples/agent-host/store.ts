@@ -34,12 +34,12 @@ export const openStore = (url: string, send: Send = fetch) => {
    * request was carried out: the same one is sent again, with the same event ids or the same key, and
    * the store carries it out once at the most.
    */
-  const call = async <T>(method: string, path: string, body?: object): Promise<T> => {
+  const call = async <T>(method: string, path: string, body?: object, key?: string): Promise<T> => {
     const request = {
       method,
       headers: {
         ...(body && { 'content-type': 'application/json' }),
-        ...(method !== 'GET' && { 'idempotency-key': crypto.randomUUID() }),
+        ...(key && { 'idempotency-key': key }),
       },
       ...(body && { body: JSON.stringify(body) }),
     }
@@ -51,12 +51,15 @@ export const openStore = (url: string, send: Send = fetch) => {
     }
   }
 
-  const dataOf = async <T>(method: string, path: string, body?: object): Promise<T> =>
-    (await call<{ data: T }>(method, path, body)).data
+  const read = async <T>(path: string): Promise<T> => (await call<{ data: T }>('GET', path)).data
+
+  /** A write that brings no event ids: a key tells it from the next one that says the same. */
+  const command = async <T>(path: string, body: object): Promise<T> =>
+    (await call<{ data: T }>('POST', path, body, crypto.randomUUID())).data
 
   return {
     register: async (registration: Registration): Promise<Owner> => {
-      const { ownerId, incarnation } = await dataOf<Owner>('POST', '/owners', registration)
+      const { ownerId, incarnation } = await command<Owner>('/owners', registration)
       return { ownerId, incarnation }
     },
     heartbeat: ({ ownerId, incarnation }: Owner) =>
@@ -64,18 +67,17 @@ export const openStore = (url: string, send: Send = fetch) => {
     leave: ({ ownerId, incarnation }: Owner) =>
       call('DELETE', `/owners/${ownerId}`, { incarnation }),
 
-    session: (sessionId: string) => dataOf<Session>('GET', `/sessions/${sessionId}`),
-    inputs: (sessionId: string) => dataOf<Input[]>('GET', `/sessions/${sessionId}/inputs`),
+    session: (sessionId: string) => read<Session>(`/sessions/${sessionId}`),
+    inputs: (sessionId: string) => read<Input[]>(`/sessions/${sessionId}/inputs`),
     start: (sessionId: string, owner: Owner, inputs: string[]) =>
-      dataOf<{ turnId: string; fence: number }>('POST', `/sessions/${sessionId}/turns`, {
+      command<{ turnId: string; fence: number }>(`/sessions/${sessionId}/turns`, {
         ...owner,
         inputs,
       }),
     turn: (sessionId: string, turnId: string) =>
-      dataOf<{ interrupt?: { reason: string } }>('GET', `/sessions/${sessionId}/turns/${turnId}`),
+      read<{ interrupt?: { reason: string } }>(`/sessions/${sessionId}/turns/${turnId}`),
     claim: (sessionId: string, turnId: string, owner: Owner, fromFence: number) =>
-      dataOf<{ turnId: string; fence: number; report: Report }>(
-        'POST',
+      command<{ turnId: string; fence: number; report: Report }>(
         `/sessions/${sessionId}/turns/${turnId}/claim`,
         { ...owner, fromFence },
       ),
@@ -93,9 +95,9 @@ export const openStore = (url: string, send: Send = fetch) => {
       return call('POST', `/sessions/${sessionId}/events`, { turnId, fence, events: named })
     },
     events: (sessionId: string, afterSeq: number) =>
-      dataOf<StoredEvent[]>('GET', `/sessions/${sessionId}/events?afterSeq=${afterSeq}&limit=500`),
+      read<StoredEvent[]>(`/sessions/${sessionId}/events?afterSeq=${afterSeq}&limit=500`),
     message: (sessionId: string, messageId: string) =>
-      dataOf<Message>('GET', `/sessions/${sessionId}/messages/${messageId}`),
+      read<Message>(`/sessions/${sessionId}/messages/${messageId}`),
     /** Newest first. */
     messages: (sessionId: string, cursor?: string) =>
       call<{ data: Message[]; cursor: { next: string | null } }>(
@@ -103,7 +105,7 @@ export const openStore = (url: string, send: Send = fetch) => {
         `/sessions/${sessionId}/messages?order=desc${cursor ? `&cursor=${cursor}` : ''}`,
       ),
     context: async (sessionId: string) =>
-      (await dataOf<{ entries: Entry[] }>('GET', `/sessions/${sessionId}/context`)).entries,
+      (await read<{ entries: Entry[] }>(`/sessions/${sessionId}/context`)).entries,
   }
 }
 
