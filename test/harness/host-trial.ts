@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Send } from '../../docs/examples/agent-host/store.ts'
 import type { Tool, Tools } from '../../docs/examples/agent-host/tools.ts'
 
@@ -25,7 +25,9 @@ export const openTrial = (stopAt: string | undefined, say: (text: string) => voi
     const done = act()
     // How it ends is for who awaits it, later.
     done.catch(() => {})
-    await nextTurn()
+    // Time enough to be sent, too little as a rule to be answered: in the next turn of the loop `fetch` has
+    // sent nothing yet.
+    await sleep(1)
     pass(`during ${what}`)
     return done
   }
