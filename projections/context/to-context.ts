@@ -1,168 +1,100 @@
-import type { Message, MessagePart } from '../transcript/to-message.ts'
+import type { Context, ContextEntry } from '../../schema/http/context.ts'
+import type { Message } from '../transcript/to-message.ts'
+import { addAssistant } from './add-assistant.ts'
+import { addUser } from './add-user.ts'
+import { noCallNames } from './call-names.ts'
+import type { Collected } from './collected.ts'
+import { isBlank } from './is-blank.ts'
+import { wellFormed } from './well-formed.ts'
 
-/** One entry of what a model should see next, in the order in which providers take them. */
-export type ContextEntry =
-  | { readonly role: 'summary'; readonly messageId: string; readonly text: string }
-  | { readonly role: 'system' | 'synthetic'; readonly messageId: string; readonly text: string }
-  | {
-      readonly role: 'user'
-      readonly messageId: string
-      readonly text?: string
-      readonly files?: Message['files']
-    }
-  | {
-      readonly role: 'shell'
-      readonly messageId: string
-      readonly command: string
-      readonly output?: string
-    }
-  | {
-      readonly role: 'assistant'
-      readonly messageId: string
-      readonly parts: readonly ContextPart[]
-      readonly providerState?: unknown
-    }
-  | {
-      readonly role: 'tool'
-      readonly messageId: string
-      readonly callId: string
-      readonly name: string
-      readonly outcome: string
-      readonly content: unknown
-      readonly error?: unknown
-    }
-
-export type ContextPart =
-  | {
-      readonly type: 'text' | 'reasoning'
-      readonly partId: string
-      readonly text: string
-      readonly providerState?: unknown
-    }
-  | {
-      readonly type: 'call'
-      readonly callId: string
-      readonly name: string
-      readonly input: unknown
-      readonly providerState?: unknown
-    }
-  | { readonly type: 'excluded'; readonly partId: string; readonly reason: string }
-
-/** What was not put in, and why. */
-export type LeftOut = {
-  readonly messageId: string
-  readonly partId?: string
-  readonly reason: 'answer' | 'excluded' | 'unsettled' | 'partial' | 'empty'
-}
-
-export type Context = {
-  readonly entries: readonly ContextEntry[]
-  readonly leftOut: readonly LeftOut[]
+export type ContextOptions = {
+  /** Whether a call with an open request is there, with a result that says that it waits. */
+  readonly waiting?: 'placeholder' | undefined
 }
 
 /**
- * The messages after the last completed compaction as a model should see them: an assistant message,
- * then the results of its calls, then what came later. Answer rows are left out, for the result of
- * the call carries them; calls without a result are not there.
+ * The messages since the last compaction as a model should see them, so that a plain mapping to a
+ * provider's messages is taken: an assistant message, then the results of its calls, then what came
+ * later; no call without its result, no result without its call, no id twice, nothing blank, and a
+ * first entry that is not the assistant's. What is not there, and what is not as it was written, is
+ * listed. Parts of superseded attempts are left out.
  */
-export const toContext = (messages: readonly Message[]): Context => {
-  const entries: ContextEntry[] = []
-  const leftOut: LeftOut[] = []
-  for (const message of messages) {
-    const { messageId } = message
-    switch (message.type) {
-      case 'user':
-        if (message.origin === 'answer') leftOut.push({ messageId, reason: 'answer' })
-        else {
-          entries.push({
-            role: 'user',
-            messageId,
-            ...(message.text !== undefined && { text: message.text }),
-            ...(message.files && { files: message.files }),
-          })
-        }
-        break
-      case 'assistant':
-        addAssistant(message, entries, leftOut)
-        break
-      case 'system':
-      case 'synthetic':
-        entries.push({ role: message.type, messageId, text: message.text ?? '' })
-        break
-      case 'shell':
-        if (message.completedAt === undefined) leftOut.push({ messageId, reason: 'unsettled' })
-        else {
-          entries.push({
-            role: 'shell',
-            messageId,
-            command: message.command ?? '',
-            ...(message.output !== undefined && { output: message.output }),
-          })
-        }
-        break
-      case 'compaction':
-        if (message.status === 'completed') {
-          entries.push({ role: 'summary', messageId, text: message.summary ?? '' })
-        }
-        break
-      case 'agent-selected':
-      case 'model-selected':
-        break
-    }
+export const toContext = (
+  messages: readonly Message[],
+  { waiting }: ContextOptions = {},
+): Context => {
+  const collected: Collected = {
+    entries: [],
+    leftOut: [],
+    changed: [],
+    names: noCallNames(),
+    answers: new Map(
+      messages.flatMap((message) =>
+        message.requestId === undefined ? [] : [[message.requestId, message] as const],
+      ),
+    ),
+    asked: new Set(
+      messages.flatMap(({ parts = [] }) =>
+        parts.flatMap(({ requestId, superseded }) => (superseded ? [] : (requestId ?? []))),
+      ),
+    ),
+    waiting: waiting === 'placeholder',
   }
-  return { entries, leftOut }
+  for (const message of messages) addMessage(message, collected)
+  const { leftOut, changed } = collected
+  const entries = withBeginning(collected.entries).map((entry) => {
+    const sound = wellFormed(entry)
+    if (sound !== entry) {
+      const { messageId } = entry
+      const partId = entry.role === 'tool' ? entry.partId : undefined
+      changed.push({ messageId, ...(partId !== undefined && { partId }), what: 'characters' })
+    }
+    return sound
+  })
+  return { entries, leftOut, changed }
 }
 
-const addAssistant = (message: Message, entries: ContextEntry[], leftOut: LeftOut[]): void => {
-  const { messageId } = message
-  const parts: ContextPart[] = []
-  const results: ContextEntry[] = []
-  for (const part of message.parts ?? []) {
-    const { partId } = part
-    if (part.excluded !== undefined) {
-      parts.push({ type: 'excluded', partId, reason: part.excluded })
-      leftOut.push({ messageId, partId, reason: 'excluded' })
-    } else if (part.type !== 'tool') {
-      if (part.partial && !part.text) leftOut.push({ messageId, partId, reason: 'partial' })
-      else parts.push(textPart(part, part.type))
-    } else if (part.status !== 'settled' || part.name === undefined || !('input' in part)) {
-      leftOut.push({ messageId, partId, reason: 'unsettled' })
-    } else {
-      parts.push({
-        type: 'call',
-        callId: partId,
-        name: part.name,
-        input: part.input,
-        ...(part.providerState !== undefined && { providerState: part.providerState }),
-      })
-      results.push(resultOf(messageId, part, part.name))
-    }
+const addMessage = (message: Message, collected: Collected): void => {
+  const { messageId, type } = message
+  const { entries, leftOut } = collected
+  switch (type) {
+    case 'user':
+      return addUser(message, collected)
+    case 'assistant':
+      return addAssistant(message, collected)
+    case 'system':
+    case 'synthetic':
+      return addText(type, message.text)
+    case 'compaction':
+      return message.status === 'completed' ? addText('summary', message.summary) : undefined
+    case 'shell':
+      if (message.completedAt === undefined) leftOut.push({ messageId, reason: 'unsettled' })
+      else {
+        const { command = '', output, exit } = message
+        entries.push({
+          role: 'shell',
+          messageId,
+          command,
+          ...(output !== undefined && { output }),
+          ...(exit !== undefined && { exit }),
+        })
+      }
+      return
+    case 'agent-selected':
+    case 'model-selected':
+      return
   }
-  if (parts.length === 0) leftOut.push({ messageId, reason: 'empty' })
-  else {
-    entries.push({
-      role: 'assistant',
-      messageId,
-      parts,
-      ...(message.providerState !== undefined && { providerState: message.providerState }),
-    })
-    entries.push(...results)
+
+  function addText(role: 'system' | 'synthetic' | 'summary', text: string | undefined): void {
+    if (text === undefined || isBlank(text)) leftOut.push({ messageId, reason: 'empty' })
+    else entries.push({ role, messageId, text })
   }
 }
 
-const textPart = (part: MessagePart, type: 'text' | 'reasoning'): ContextPart => ({
-  type,
-  partId: part.partId,
-  text: part.text ?? '',
-  ...(part.providerState !== undefined && { providerState: part.providerState }),
-})
-
-const resultOf = (messageId: string, part: MessagePart, name: string): ContextEntry => ({
-  role: 'tool',
-  messageId,
-  callId: part.partId,
-  name,
-  outcome: part.resolved?.outcome ?? part.outcome ?? 'unknown',
-  content: part.resolved?.content ?? part.content ?? [],
-  ...(part.error && { error: part.error }),
-})
+/** A conversation begins with what the assistant answers to; a turn may have begun without it. */
+const withBeginning = (entries: readonly ContextEntry[]): readonly ContextEntry[] => {
+  const first = entries.find(({ role }) => role !== 'system')
+  if (first?.role !== 'assistant') return entries
+  const text = '(The conversation begins without an input.)'
+  return [{ role: 'synthetic', messageId: first.messageId, text, placeholder: true }, ...entries]
+}

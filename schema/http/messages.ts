@@ -140,33 +140,3 @@ export const MessagesPage = reply({
   ),
 })
 export const MessageReply = reply({ data: Message, asOfSeq: AsOfSeq })
-
-const Entry = Type.Union(
-  ['user', 'assistant', 'tool', 'system', 'synthetic', 'shell', 'summary'].map((role) =>
-    Type.Literal(role),
-  ),
-)
-
-export const ContextReply = reply({
-  data: reply({
-    entries: Type.Array(
-      reply({
-        role: Entry,
-        messageId: Id,
-        text: Text,
-        files: Type.Optional(Files),
-        parts: Type.Optional(Type.Array(Type.Unknown())),
-        callId: Type.Optional(Id),
-        name: Text,
-        outcome: Text,
-        content: Type.Optional(Json),
-        error: Type.Optional(Json),
-        command: Text,
-        output: Text,
-        providerState: Type.Optional(Json),
-      }),
-    ),
-    leftOut: Type.Array(reply({ messageId: Id, partId: Type.Optional(Id), reason: Type.String() })),
-  }),
-  asOfSeq: AsOfSeq,
-})

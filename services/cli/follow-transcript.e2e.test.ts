@@ -70,7 +70,7 @@ t.test(
     await shown.until(({ stdout }) => stdout.includes('second answer'))
     await write(other.url, ended('a_3'))
     await write(url, event('turn.ended', { turnId: 'trn_1', outcome: 'completed', fence: 1 }))
-    await shown.until(({ stdout }) => stdout.includes('third answer'))
+    await shown.until(({ stdout }) => stdout.includes('turn completed'))
 
     const { code, stdout, stderr } = await shown.interrupt()
     t.equal(code, 0)

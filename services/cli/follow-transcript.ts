@@ -9,8 +9,15 @@ import { openLine, patiently } from './outage.ts'
 import { openPreview, type Preview } from './preview.ts'
 import { readPages, type Page } from './read-transcript.ts'
 import { renderOpen } from './render-open.ts'
-import { renderHead, renderMessages, type TranscriptView } from './render-transcript.ts'
+import { readNotes } from './read-notes.ts'
+import {
+  renderHead,
+  renderMessages,
+  type Printed,
+  type TranscriptView,
+} from './render-transcript.ts'
 import { trackSettled, type MessageReply } from './settled.ts'
+import { addNote, noNotes } from './transcript-notes.ts'
 import { untilInterrupted } from './until-interrupted.ts'
 import { escapeJson, writeOut } from './write-out.ts'
 
@@ -43,7 +50,16 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
       type !== 'shell' &&
       (type === 'assistant' ? turnId !== turn?.turnId : turn === undefined),
   )
+  const notes = given.view.notes ?? noNotes()
   const printer = printerFor(given)
+  /** What was said up to a seq is told before what comes after it. */
+  const note = async (throughSeq: number, signal?: AbortSignal): Promise<void> => {
+    if (!json) await readNotes(notes, throughSeq, { client, path, limit }, signal)
+  }
+  const print = async (messages: readonly MessageReply[]): Promise<void> => {
+    const taken = settled.take(messages)
+    await printer.settled(taken, settled.waiting(), (settled.held() ?? notes.seq + 1) - 1)
+  }
   const line = openLine(printer.say)
 
   let isStalled = false
@@ -66,7 +82,8 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
       messages.push(...page.data)
       if ((page.data.at(-1)?.seq ?? 0) <= settled.floor()) break
     }
-    await printer.settled(settled.take(messages.toReversed()), settled.waiting())
+    if (asOfSeq !== undefined) await note(asOfSeq, within)
+    await print(messages.toReversed())
     return asOfSeq
   }
 
@@ -75,7 +92,11 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
   for await (const page of readPages(client, path, { limit, order: 'asc' })) {
     // What was appended while later pages were read is followed from here, too.
     asOfSeq ??= page.asOfSeq
-    await printer.settled(settled.take([...settled.waiting(), ...page.data]), settled.waiting())
+    await note(asOfSeq)
+    const messages = [...settled.waiting(), ...page.data]
+    if (page.cursor.next === null) await print(messages)
+    // Of marks only those that are followed by a message of this page.
+    else await printer.settled(settled.take(messages), settled.waiting(), 0)
   }
   const from = { afterSeq: asOfSeq ?? 0 }
   const until = async (signal: AbortSignal): Promise<number> => {
@@ -87,6 +108,7 @@ export const followTranscript = async (given: FollowedTranscript): Promise<numbe
         case 'event': {
           const { envelope } = followed
           printer.ended(envelope as unknown as StoredEvent)
+          if (envelope.seq === notes.seq + 1) addNote(notes, envelope as unknown as StoredEvent)
           if (envelope.seq <= (asOfSeq ?? 0)) break
           if (!printer.showsOpen && growsOnly.has(envelope.type)) break
           asOfSeq = await patiently(() => refresh(signal), line, signal).catch(unlessDeleted)
@@ -141,6 +163,8 @@ type Printer = {
   readonly settled: (
     messages: readonly MessageReply[],
     waiting: readonly MessageReply[],
+    /** Behind the messages, marks are told up to here. */
+    throughSeq: number,
   ) => Promise<void>
   readonly live: (frame: LiveOut) => Promise<void>
   /** Notes what an event ends. */
@@ -154,20 +178,20 @@ type Printer = {
 const printerFor = ({ view, json }: FollowedTranscript): Printer => {
   const showsOpen = process.stdout.isTTY && !json
   const preview: Preview = openPreview(() => process.stdout)
-  let turnId: string | undefined
+  let printed: Printed = { seq: 0 }
   let open: readonly MessageReply[] = []
   let parts: LiveParts = new Map()
   const draw = (): string => (showsOpen ? preview.draw(renderOpen(open, parts, view)) : '')
   return {
     showsOpen,
-    settled: async (messages, waiting) => {
+    settled: async (messages, waiting, throughSeq) => {
       open = waiting
       if (json) {
         const lines = messages.map((message) => `${escapeJson(JSON.stringify(message))}\n`)
         return writeOut(lines.join(''))
       }
-      const rendered = renderMessages(messages, view, turnId)
-      turnId = rendered.turnId
+      const rendered = renderMessages(messages, view, printed, throughSeq)
+      printed = rendered.printed
       return writeOut(preview.clear() + rendered.text + draw())
     },
     live: async (frame) => {

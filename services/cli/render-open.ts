@@ -13,7 +13,9 @@ export const renderOpen = (
 ): string => {
   // Rows of a preview are cut to the terminal's width, which colours would be cut with.
   const bare: TranscriptView = { ...view, paint: plain, full: true }
-  const known = renderMessages(messages, bare, messages[0]?.turnId)
+  const { notes: _, ...rest } = bare
+  const printed = { turnId: messages[0]?.turnId, seq: 0 }
+  const known = renderMessages(messages, rest, printed)
     .text.trim()
     // Of parts that have only begun.
     .replaceAll(/\n\s*\n/g, '\n')

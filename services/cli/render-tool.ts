@@ -2,11 +2,13 @@ import type { Static } from 'typebox'
 import type { MessagePart } from '../../schema/http/messages.ts'
 import { displayWidth, fit } from './display-width.ts'
 import type { Style } from './paint.ts'
+import { renderAsked, renderClosed } from './render-request.ts'
 import { indent, shorten } from './render-text.ts'
 import type { TranscriptView } from './render-transcript.ts'
 import { visible, visibleLine } from './visible.ts'
 
 type ToolPart = Static<typeof MessagePart>
+type Content = NonNullable<ToolPart['content']>
 
 const outcomeStyles: Readonly<Record<string, Style>> = {
   ok: 'green',
@@ -25,13 +27,35 @@ export const renderTool = (part: ToolPart, view: TranscriptView): string => {
   const input = visibleLine(inputLine(part))
   const head = `${paint('bold', name)} ${view.full ? input : fit(input, room)}`.trimEnd()
   const outcome = paint(outcomeStyles[state] ?? 'dim', state)
+  const { resolved } = part
+  const found = resolved
+    ? `, found out later: ${paint(outcomeStyles[resolved.outcome] ?? 'dim', visibleLine(resolved.outcome))}`
+    : ''
   const error = part.error ? [indent(paint('red', visible(part.error.message)))] : []
-  const output = shorten(outputText(part), view.full)
+  const output = shorten(
+    outputText((resolved?.content as Content | undefined) ?? part.content),
+    view.full,
+  )
   return [
-    `${head} → ${outcome}`,
+    `${head} → ${outcome}${found}`,
+    ...asked(part, view).map((said) => indent(paint('yellow', said))),
+    ...(state === 'unknown' && !resolved
+      ? [indent(paint('dim', 'nobody knows whether it ran'))]
+      : []),
     ...error,
     ...(output === '' ? [] : [indent(paint('dim', visible(output)))]),
   ].join('\n')
+}
+
+/** What the call asked a person, where its input does not say it, and how that ended unanswered. */
+const asked = ({ requestId }: ToolPart, { notes }: TranscriptView): string[] => {
+  const request = notes?.requests.get(requestId ?? '')
+  if (!request) return []
+  const { opened, closed } = request
+  return [
+    ...(opened.kind === 'question' ? [] : [`asks for ${opened.kind}: ${renderAsked(opened)}`]),
+    ...(closed ? [renderClosed(closed)] : []),
+  ]
 }
 
 /** Tools with one telling member are told by it, all others by their JSON. */
@@ -63,7 +87,7 @@ const questionLine = (value: unknown): string => {
   return labels.length > 0 ? `${text} (${labels.join(', ')})` : text
 }
 
-const outputText = ({ content }: ToolPart): string =>
+const outputText = (content: Content | undefined): string =>
   (content ?? [])
     .map((item) =>
       item.type === 'text'

@@ -10,7 +10,7 @@ const view: TranscriptView = { full: false, columns: 60, paint: plain, now: 0 }
 type Messages = Parameters<typeof renderMessages>[0]
 
 const shown = (messages: readonly object[], more: Partial<TranscriptView> = {}): string =>
-  renderMessages(messages as Messages, { ...view, ...more }, undefined).text
+  renderMessages(messages as Messages, { ...view, ...more }, { seq: 0 }).text
 
 const recorded = (name: string): string => {
   const rehearsal = rehearse()

@@ -1,11 +1,13 @@
 import type { Static } from 'typebox'
 import type { Message, MessagePart } from '../../schema/http/messages.ts'
 import type { Session } from '../../schema/http/sessions.ts'
-import { displayWidth } from './display-width.ts'
 import type { Paint } from './paint.ts'
 import { ageOf } from './render-age.ts'
+import { renderMark, separator } from './render-mark.ts'
+import { renderAnswer } from './render-request.ts'
 import { indent, shorten } from './render-text.ts'
 import { renderTool } from './render-tool.ts'
+import { marksBetween, type TranscriptNotes } from './transcript-notes.ts'
 import { visible, visibleLine } from './visible.ts'
 
 export type TranscriptView = {
@@ -14,7 +16,13 @@ export type TranscriptView = {
   readonly columns: number
   readonly paint: Paint
   readonly now: number
+  /** What the events of the session say beside its messages. */
+  readonly notes?: TranscriptNotes
+  readonly sessionId?: string
 }
+
+/** How far a transcript is printed: the turn that was said last, and the place that marks are told to. */
+export type Printed = { readonly turnId?: string | undefined; readonly seq: number }
 
 type MessageReply = Static<typeof Message>
 type PartReply = Static<typeof MessagePart>
@@ -35,28 +43,38 @@ export const renderHead = (session: Static<typeof Session>, view: TranscriptView
   return `${paint('bold', title)}\n${paint('dim', visibleLine(`${session.sessionId} · ${facts.join(' · ')}`))}\n`
 }
 
-/** Messages in the order of the transcript, with a line between turns. `turnId`: of the message before. */
+/**
+ * Messages in the order of the transcript, with a line between turns, and what the notes of the view
+ * tell between them and, up to `throughSeq`, behind the last one.
+ */
 export const renderMessages = (
   messages: readonly MessageReply[],
   view: TranscriptView,
-  turnId: string | undefined,
-): { readonly text: string; readonly turnId: string | undefined } => {
-  let current = turnId
+  printed: Printed,
+  throughSeq = 0,
+): { readonly text: string; readonly printed: Printed } => {
+  let { turnId, seq } = printed
   const blocks: string[] = []
+  const tell = (sessionId: string, through: number): void => {
+    if (!view.notes || through <= seq) return
+    for (const mark of marksBetween(view.notes, sessionId, seq, through)) {
+      blocks.push(renderMark(mark, view))
+      if (mark.type === 'turn.started') turnId = mark.data.turnId
+    }
+    seq = through
+  }
+  const own = view.sessionId
   for (const message of messages) {
-    if (message.turnId !== undefined && message.turnId !== current) {
-      blocks.push(separator(message, view))
-      current = message.turnId
+    // Places in other sessions are not of this one's order.
+    if (message.sessionId === own && own !== undefined) tell(own, message.seq - 1)
+    if (message.turnId !== undefined && message.turnId !== turnId) {
+      blocks.push(separator(message.createdAt, message.turnId, view))
+      turnId = message.turnId
     }
     blocks.push(renderMessage(message, view))
   }
-  return { text: blocks.map((block) => `\n${block}\n`).join(''), turnId: current }
-}
-
-const separator = ({ turnId, createdAt }: MessageReply, view: TranscriptView): string => {
-  const words = visibleLine(`── ${createdAt.slice(0, 16).replace('T', ' ')} ── ${turnId} `)
-  const rest = Math.max(2, Math.min(view.columns, 100) - displayWidth(words))
-  return view.paint('dim', words + '─'.repeat(rest))
+  if (own !== undefined) tell(own, throughSeq)
+  return { text: blocks.map((block) => `\n${block}\n`).join(''), printed: { turnId, seq } }
 }
 
 const renderMessage = (message: MessageReply, view: TranscriptView): string => {
@@ -98,14 +116,11 @@ const input = (message: MessageReply, { paint }: TranscriptView): string =>
     ),
   ].join('\n')
 
-const answer = (message: MessageReply, { paint }: TranscriptView): string => {
+const answer = (message: MessageReply, { paint, notes }: TranscriptView): string => {
   const by = message.by ? ` by ${visibleLine(message.by.subject)}` : ''
-  const chosen = message.answers?.map((labels) => {
-    if (labels === null) return paint('dim', 'skipped')
-    return labels.length === 0 ? paint('dim', 'nothing chosen') : visible(labels.join(', '))
-  })
-  const said = chosen ?? [visible(message.decision ?? message.text ?? '')]
-  return [paint('cyan', `user, answer${by}`), ...said.map((line) => indent(line))].join('\n')
+  const asked = notes?.requests.get(message.requestId ?? '')?.opened
+  const lines = renderAnswer(message, asked)
+  return [paint('cyan', `user, answer${by}`), ...lines.map((line) => indent(line))].join('\n')
 }
 
 const assistant = (message: MessageReply, view: TranscriptView): string => {
@@ -114,6 +129,10 @@ const assistant = (message: MessageReply, view: TranscriptView): string => {
   const who = visibleLine(`${message.agent ?? 'assistant'} (${modelName(message.model)}${attempt})`)
   return [
     paint('green', who),
+    ...(view.notes?.retries.get(message.messageId) ?? []).map(({ attempt: next, error }) => {
+      const why = visible(`${error.kind}${error.message ? `, ${error.message}` : ''}`)
+      return indent(paint('yellow', `attempt ${next - 1} failed: ${why}; tried again`))
+    }),
     ...(message.parts ?? []).map((part) => indent(renderPart(part, view))),
     ...ending(message, view),
   ].join('\n')

@@ -11,6 +11,8 @@ export type Settled = {
   readonly take: (messages: readonly MessageReply[]) => readonly MessageReply[]
   /** What the last take left. */
   readonly waiting: () => readonly MessageReply[]
+  /** The place of the open message that holds what comes after it. */
+  readonly held: () => number | undefined
   /** Every message whose place is at or below this one is printed. */
   readonly floor: () => number
 }
@@ -24,17 +26,22 @@ export const trackSettled = (isDead: (message: MessageReply) => boolean): Settle
   const printed = new Set<string>()
   let waiting: readonly MessageReply[] = []
   let last = 0
+  let heldAt: number | undefined
   return {
     take: (messages) => {
       const taken: MessageReply[] = []
       const left: MessageReply[] = []
       let isHeld = false
+      heldAt = undefined
       for (const message of messages) {
         last = Math.max(last, message.seq)
         const key = `${message.messageId}/${message.attempt ?? 1}`
         if (printed.has(key)) continue
         const isOpen = !isComplete(message) && !isDead(message)
-        if (isOpen && message.type !== 'shell') isHeld = true
+        if (isOpen && message.type !== 'shell') {
+          isHeld = true
+          heldAt ??= message.seq
+        }
         if (isOpen || isHeld) left.push(message)
         else {
           printed.add(key)
@@ -45,6 +52,7 @@ export const trackSettled = (isDead: (message: MessageReply) => boolean): Settle
       return taken
     },
     waiting: () => waiting,
+    held: () => heldAt,
     floor: () => (waiting[0] ? waiting[0].seq - 1 : last),
   }
 }

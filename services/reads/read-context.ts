@@ -1,7 +1,9 @@
-import { toContext, type Context } from '../../projections/context/to-context.ts'
+import { keptFrom, summaryFirst } from '../../projections/context/from-summary.ts'
+import { toContext, type ContextOptions } from '../../projections/context/to-context.ts'
 import type { MessageRow } from '../../projections/transcript/rows.ts'
 import { isShown } from '../../projections/transcript/shown-places.ts'
 import type { Message } from '../../projections/transcript/to-message.ts'
+import type { Context } from '../../schema/http/context.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import type { Target } from '../log/command.ts'
@@ -20,22 +22,21 @@ const pageSize = 500
 export const readContext = async (
   pool: Pool,
   target: Target,
+  options: ContextOptions = {},
 ): Promise<Context & { readonly asOfSeq: number }> =>
   inSnapshot(pool, target, async (connection, session) => {
     const source = await openTranscript(connection, session, undefined)
     const summary = await lastSummary(connection, source)
-    const from = summary ? await keptFrom(connection, source, summary) : 0
+    const from = summary ? await firstPlace(connection, source, summary) : 0
     const messages: Message[] = []
     for (let after: number | undefined = from - 1; after !== undefined;) {
       const rows = await pageRows(connection, source, { limit: pageSize, order: 'asc', after })
       const page = rows.slice(0, pageSize).filter((row) => row.messageId !== summary?.messageId)
-      messages.push(...(await withParts(connection, source, page, false)))
+      messages.push(...(await withParts(connection, source, page, true)))
       after = rows.length > pageSize ? rows[pageSize - 1]!.place! : undefined
     }
-    const first = summary ? await withParts(connection, source, [summary], false) : []
-    // Earlier compactions are summed up in the last one.
-    const later = messages.filter((message) => message.type !== 'compaction')
-    return { ...toContext([...first, ...later]), asOfSeq: source.asOfSeq }
+    const [first] = summary ? await withParts(connection, source, [summary], false) : []
+    return { ...toContext(summaryFirst(first, messages), options), asOfSeq: source.asOfSeq }
   })
 
 /** The last completed compaction that is shown. */
@@ -57,15 +58,16 @@ const lastSummary = async (
     .at(-1)
 }
 
-/** The place from which messages are kept beside the summary. */
-const keptFrom = async (
+/** The place from which messages stay beside the summary. */
+const firstPlace = async (
   connection: Connection,
   source: Transcript,
   summary: MessageRow,
 ): Promise<number> => {
+  const place = summary.place!
   const messageId = summary.data.keepFromMessageId
-  if (messageId === undefined) return summary.place! + 1
+  if (messageId === undefined) return keptFrom({ place })
   const [stored] = await readMessageRows(connection, source.kept, [messageId])
   const row = source.tail.view.messages.get(messageId) ?? stored
-  return row?.place ?? summary.place! + 1
+  return keptFrom({ place, keptPlace: row?.place ?? undefined })
 }

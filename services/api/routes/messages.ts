@@ -1,9 +1,5 @@
-import {
-  ContextReply,
-  ListMessages,
-  MessageReply,
-  MessagesPage,
-} from '../../../schema/http/messages.ts'
+import { ContextReply, ReadContext } from '../../../schema/http/context.ts'
+import { ListMessages, MessageReply, MessagesPage } from '../../../schema/http/messages.ts'
 import { MessageParams, SessionParams } from '../../../schema/http/params.ts'
 import { readContext } from '../../reads/read-context.ts'
 import { readMessage, readMessages } from '../../reads/read-messages.ts'
@@ -97,18 +93,18 @@ export const addMessageRoutes = (app: App, { pool, settings, onLongTail }: Route
         summary: 'What a model should see next',
         description:
           'After the last compaction; an assistant message, then the results of its calls, then ' +
-          'what came later. `leftOut` says what is not there, and why.',
+          'what came later. `leftOut` says what is not there, and why; `changed` what is not as ' +
+          'it was written, because providers would refuse it.',
         params: SessionParams,
+        querystring: ReadContext,
         response: { 200: ContextReply },
       },
     },
     async (request, reply) => {
-      const { entries, leftOut, asOfSeq } = await readContext(
-        pool,
-        targetOf(request, request.params),
-      )
+      const target = targetOf(request, request.params)
+      const { asOfSeq, ...data } = await readContext(pool, target, request.query)
       setEtag(reply, asOfSeq)
-      return { data: { entries, leftOut }, asOfSeq }
+      return { data, asOfSeq }
     },
   )
 }
