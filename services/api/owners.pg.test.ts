@@ -263,6 +263,19 @@ t.test('a released turn is anybody’s, and its owner is fenced', async (t) => {
   })
 })
 
+t.test('a turn that has ended names who held it last', async (t) => {
+  await using api = await openTestApp()
+  const { at } = await startTurn(api, { ownerId: 'own_1', incarnation: 1 }, 's')
+  await post(api, `${at}/release`, { fence: 1 })
+  await post(api, `${at}/claim`, { ownerId: 'own_2', incarnation: 1, fromFence: 2 })
+  const data = { turnId: 'trn_s', outcome: 'completed', fence: 3 }
+  const events = [{ type: 'turn.ended', data }]
+  await post(api, '/v1/sessions/s/events', { events, turnId: 'trn_s', fence: 3 })
+  t.match(await api.call('GET', at), {
+    body: { data: { status: 'ended', ownerId: 'own_2', fence: 3 } },
+  })
+})
+
 t.test('of two that claim at once one gets the turn and the other stops', async (t) => {
   await using one = await openTestApp()
   await using two = await openTestApp({ database: one.database })
@@ -290,10 +303,10 @@ t.test('an interruption stops a turn whose owner is gone, at once, down the tree
   await post(api, '/v1/sessions', { sessionId: 'child', parent: { sessionId: 'root' } })
   await startTurn(api, x, 'child')
   const asked = await post(api, `${at}/interrupt`, { reason: 'stop', device: 'phone' })
-  t.match(asked, { status: 200, data: { status: 'active' } })
+  const interrupt = { reason: 'stop', by: { subject: 'local', device: 'phone' } }
+  t.match(asked, { status: 200, data: { status: 'active', interrupt } }, 'its owner reads it')
   await api.call('DELETE', '/v1/owners/own_x', { incarnation: 1 })
   const stopped = await post(api, `${at}/interrupt`, { reason: 'again', tree: true })
-  const interrupt = { reason: 'stop', by: { subject: 'local', device: 'phone' } }
   t.match(stopped, { status: 200, data: { status: 'ended', outcome: 'interrupted', interrupt } })
   t.match(await api.call('GET', '/v1/sessions/child/turns/trn_child'), {
     body: { data: { status: 'ended', outcome: 'interrupted', interrupt: { reason: 'again' } } },

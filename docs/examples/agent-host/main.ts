@@ -1,0 +1,29 @@
+import { parseArgs } from 'node:util'
+import { runHost } from './host.ts'
+import { openStore } from './store.ts'
+import { openTools } from './tools.ts'
+
+const { values: given } = parseArgs({
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:4600' },
+    session: { type: 'string', default: 'ses_1' },
+    owner: { type: 'string', default: `host-${process.pid}` },
+    /** Where its tools read and write. */
+    folder: { type: 'string', default: '.' },
+    /** How long the store waits for a heartbeat before another host may take its turns. */
+    'ttl-ms': { type: 'string', default: '10000' },
+  },
+})
+
+const leaving = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => leaving.abort())
+}
+await runHost({
+  store: openStore(given.url),
+  tools: await openTools(given.folder),
+  owner: { ownerId: given.owner, lifetime: 'lease', ttlMs: Number(given['ttl-ms']) },
+  sessionId: given.session,
+  leaving: leaving.signal,
+  say: (text) => console.log(`${given.owner}: ${text}`),
+})
