@@ -12,10 +12,21 @@ create table stemma.owner (
   heartbeat_at timestamptz not null,
   ended_at timestamptz,
   end_reason text,
-  -- The Idempotency-Key of the last registration.
-  command_id text collate "C",
   primary key (tenant, owner_id)
 ) with (fillfactor = 50)
+-- statement
+-- What a registration under an Idempotency-Key was answered, so that one that comes again, however
+-- late, supersedes nobody.
+create table stemma.registration (
+  tenant int not null references stemma.tenant,
+  owner_id text collate "C" not null,
+  command_id text collate "C" not null,
+  incarnation bigint,
+  lifetime text collate "C" not null,
+  ttl_ms int,
+  host text,
+  primary key (tenant, owner_id, command_id)
+)
 -- statement
 -- One row: when a server could last write here, and since when they could without a break.
 create table stemma.availability (

@@ -56,6 +56,23 @@ t.test('a registration that is sent again under its key is not made a second tim
   t.match(again.data, { ownerId: first.data['ownerId'], incarnation: 1 })
   const other = await post(api, '/v1/owners', { ...body, ttlMs: 6_000 }, key)
   t.match(other, { status: 422, code: 'key_reused' })
+  const ownerId = first.data['ownerId'] as string
+  t.match(await post(api, '/v1/owners', { ...body, ownerId }), { data: { incarnation: 2 } })
+  t.match(
+    (await post(api, '/v1/owners', body, key)).data,
+    { ownerId, incarnation: 1, status: 'exited' },
+    'nor when another came in between: it supersedes nobody',
+  )
+  t.match(await api.call('GET', `/v1/owners/${ownerId}`), {
+    body: { data: { incarnation: 2, status: 'alive' } },
+  })
+  const named = { ...body, ownerId: 'own_x' }
+  const replies = await Promise.all(
+    Array.from({ length: 12 }, () =>
+      post(api, '/v1/owners', named, { 'idempotency-key': 'at-once' }),
+    ),
+  )
+  for (const reply of replies) t.match(reply, { status: 201, data: { incarnation: 1 } })
 })
 
 t.test('a lapsed lease permits a take-over and fails nothing; the loser is fenced', async (t) => {

@@ -94,6 +94,8 @@ const serveOn = async (
     const signal = await stopped
     say(`${signal}: stopping`)
   } finally {
+    // While requests drain heartbeats are refused already: nothing may say that they can be taken.
+    await background.disposeAsync()
     await app.close()
   }
 }
