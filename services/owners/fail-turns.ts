@@ -3,6 +3,7 @@ import type { Pool } from '../database/pool.ts'
 import { createLane } from '../lane.ts'
 import { newId } from '../log/new-id.ts'
 import type { Log } from '../log/open-log.ts'
+import { readOwnerTurns, type OwnerTurnsPage } from '../reads/owner-turns.ts'
 
 type Exit = {
   readonly tenant: number
@@ -24,16 +25,15 @@ export const failTurns = async (
   { pool, log }: { readonly pool: Pool; readonly log: Pick<Log, 'execute'> },
   { tenant, ownerId, incarnation, reason }: Exit,
 ): Promise<Failed[]> => {
-  const held = await pool.use((connection) =>
-    connection.query<{ session_id: string; turn_id: string }>(
-      `select session_id, state -> 'turn' ->> 'turnId' as turn_id from stemma.session
-         where tenant = $1 and state -> 'turn' ->> 'ownerId' = $2`,
-      [tenant, ownerId],
-    ),
-  )
+  const held: { readonly sessionId: string; readonly turnId: string }[] = []
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: OwnerTurnsPage = await readOwnerTurns(pool, { tenant, ownerId, limit: 500, after })
+    held.push(...page.data)
+    after = page.next
+  }
   const lane = createLane(atOnce)
   const failed = await Promise.all(
-    held.map(({ session_id: sessionId, turn_id: turnId }) =>
+    held.map(({ sessionId, turnId }) =>
       lane(async (): Promise<Failed[]> => {
         try {
           await log.execute({
