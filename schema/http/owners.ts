@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { Id, strict } from '../events/shapes.ts'
-import { dataOf, reply } from './page.ts'
+import { Fence, Id, Seq, strict } from '../events/shapes.ts'
+import { Cursor, dataOf, Limit, PageCursor, reply } from './page.ts'
 
 const Incarnation = Type.Integer({ minimum: 1 })
 const Lifetime = Type.Union([Type.Literal('lease'), Type.Literal('process')], {
@@ -55,4 +55,26 @@ export const OwnerExitedReply = reply({
   failed: Type.Array(reply({ sessionId: Id, turnId: Id }), {
     description: 'the turns that were ended as failed by this request',
   }),
+})
+
+export const ListOwnerTurns = strict({
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+})
+
+export const OwnerTurnsPage = reply({
+  data: Type.Array(
+    reply({
+      sessionId: Id,
+      turnId: Id,
+      fence: Fence,
+      incarnation: Type.Optional(Type.Integer()),
+      startedSeq: Seq,
+      released: Type.Optional(Type.Literal(true)),
+      current: Type.Boolean({ description: "whether it is held by the owner's last incarnation" }),
+      ownerAlive: Type.Boolean({ description: '`false` if it may be claimed' }),
+    }),
+    { description: 'active, by whatever incarnation' },
+  ),
+  cursor: PageCursor,
 })
