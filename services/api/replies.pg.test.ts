@@ -186,7 +186,19 @@ t.test(
     await ask('POST', '/v1/sync', '/v1/sync', {
       sessions: ['s', 'nobody'].map((sessionId) => ({ sessionId, afterSeq: 1 })),
     })
+    // Lists across sessions, with something of all kinds in them.
+    await ask('GET', '/v1/requests', '/v1/requests?limit=500')
+    await ask('GET', `${session}/turns`, '/v1/sessions/s/turns')
+    await ask('GET', '/v1/owners/{ownerId}/turns', '/v1/owners/o/turns')
+    await api.call('POST', '/v1/sessions/s/turns/t2/interrupt', { reason: 'x', graceMs: 60_000 })
+    await api.call('POST', '/v1/sessions/s/turns/t2/release', { fence: 2 })
+    await ask('GET', '/v1/work', '/v1/work')
+    await ask('GET', `${session}/turns/{turnId}`, '/v1/sessions/s/turns/t2')
+    const taken = { ownerId: 'me', incarnation: 1, fromFence: 3 }
+    await api.call('POST', '/v1/sessions/s/turns/t2/claim', taken)
+    await ask('GET', `${session}/turns`, '/v1/sessions/s/turns')
     await ask('DELETE', session, '/v1/sessions/s')
+    await ask('GET', '/v1/requests', '/v1/requests')
     await ask('POST', `${session}/restore`, '/v1/sessions/s/restore')
     await ask('POST', '/v1/tickets', '/v1/tickets')
     const part = { messageId: 'm', partId: 'p', kind: 'text' }

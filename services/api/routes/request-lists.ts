@@ -28,7 +28,7 @@ export const addRequestListRoutes = (app: App, { pool, settings }: RouteDeps): v
       const { tenant } = principalOf(request)
       const { cursor, limit: _, tree, ...filters } = request.query
       if (tree !== undefined && filters.sessionId === undefined) {
-        throw new Refusal('invalid_body', 'a tree is of a session', {
+        throw new Refusal('invalid_query', 'a tree is of a session', {
           faults: [{ pointer: '/sessionId', detail: 'must be there when tree is' }],
         })
       }
