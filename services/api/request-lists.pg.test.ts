@@ -127,6 +127,27 @@ t.test('a walk over requests shows each once, while others are opened and answer
 })
 
 t.test(
+  'what a deleted session leaves out of a page is made up for, in order and once',
+  async (t) => {
+    await using api = await openTestApp()
+    const { session, open, answer, list, project } = hooks(api)
+    await session('s')
+    await session('gone')
+    for (const id of ['r1', 'r2', 'r3']) await open('s', id)
+    for (let n = 0; n < 9; n += 1) await open('gone', `g${n}`)
+    await open('s', 'r4')
+    await project()
+    await answer('s', 'r2')
+    await api.call('DELETE', '/v1/sessions/gone')
+    for (const what of ['in the tail', 'projected']) {
+      t.same(await list('?limit=3'), ['r4', 'r3', 'r2'], what)
+      t.same(await list('?limit=4'), ['r4', 'r3', 'r2', 'r1'])
+      await project()
+    }
+  },
+)
+
+t.test(
   'what has expired and is open is due, by the clock of the database, the longest expired first',
   async (t) => {
     await using api = await openTestApp()
