@@ -4,10 +4,19 @@ import { openTestApp, type TestApp } from '../../test/harness/test-app.ts'
 import { projectSessions } from '../projector/project-sessions.ts'
 import { readDueInterruptions } from '../reads/due-interruptions.ts'
 
+/** What lists of sessions, turns and work have in common here; one thing alone is matched as it is. */
+type Seen = {
+  readonly sessionId: string
+  readonly turnId: string
+  readonly fromFence: number
+  readonly status: string
+  readonly ownerAlive?: boolean
+}
+
 const hooks = ({ call, database }: TestApp) => {
   const post = async (url: string, body: object): Promise<{ code?: string; data: never }> =>
     (await call('POST', url, body)).body
-  const get = async <T>(url: string): Promise<{ data: T; cursor: { next: string | null } }> =>
+  const get = async (url: string): Promise<{ data: Seen[]; cursor: { next: string | null } }> =>
     (await call('GET', url)).body
   return {
     post,
@@ -74,10 +83,10 @@ t.test('a turn says who took it over, that it was released and who wants it to s
   for (const [act, expected] of steps) {
     await act()
     t.match((await get(at)).data, expected)
-    t.match((await get<object[]>('/v1/sessions/s/turns')).data, [expected])
+    t.match((await get('/v1/sessions/s/turns')).data, [expected])
     await project()
     t.match((await get(at)).data, expected, 'and when it was projected')
-    t.match((await get<object[]>('/v1/sessions/s/turns')).data, [expected])
+    t.match((await get('/v1/sessions/s/turns')).data, [expected])
   }
 })
 
@@ -96,7 +105,7 @@ t.test("a walk over a session's turns shows each once, in both orders", async (t
       let more = ''
       do {
         const url = `/v1/sessions/s/turns?order=${order}&limit=${limit}${more}`
-        const { data, cursor } = await get<{ turnId: string; status: string }[]>(url)
+        const { data, cursor } = await get(url)
         t.ok(data.length <= limit)
         seen.push(...data.map(({ turnId }) => turnId))
         more = cursor.next === null ? '' : `&cursor=${cursor.next}`
@@ -104,7 +113,7 @@ t.test("a walk over a session's turns shows each once, in both orders", async (t
       t.same(seen, order === 'asc' ? ids : ids.toReversed(), `${order} ${limit}`)
     }
   }
-  const { data } = await get<{ status: string }[]>('/v1/sessions/s/turns')
+  const { data } = await get('/v1/sessions/s/turns')
   t.same(
     data.map(({ status }) => status),
     [...Array.from({ length: 8 }, () => 'ended'), 'active'],
@@ -145,14 +154,14 @@ t.test(
       { sessionId: 'f', turnId: 'trn_f', incarnation: 2, current: true, ownerAlive: true },
     ]
     for (const what of ['the tail lies over', 'all was projected']) {
-      const all = await get<object[]>('/v1/owners/own_x/turns')
+      const all = await get('/v1/owners/own_x/turns')
       t.equal(all.data.length, 4)
       t.match(all.data, expected, what)
       const seen: object[] = []
       let more = ''
       do {
         const url = `/v1/owners/own_x/turns?limit=1${more}`
-        const { data, cursor } = await get<object[]>(url)
+        const { data, cursor } = await get(url)
         seen.push(...data)
         more = cursor.next === null ? '' : `&cursor=${cursor.next}`
       } while (more !== '')
@@ -198,9 +207,7 @@ t.test('a session whose owner is gone does not run for ever: readers are told', 
   await start('runs', 'trn_3', 'own_1')
   const alive = async () =>
     Object.fromEntries(
-      (await get<{ sessionId: string; ownerAlive?: boolean }[]>('/v1/sessions')).data.map(
-        ({ sessionId, ownerAlive }) => [sessionId, ownerAlive],
-      ),
+      (await get('/v1/sessions')).data.map(({ sessionId, ownerAlive }) => [sessionId, ownerAlive]),
     )
   await leave('own_y')
   await sleep(500)
@@ -254,10 +261,9 @@ t.test(
     await start('claimed', 'trn_1', 'own_x')
     await start('ended', 'trn_2', 'own_x')
     await leave('own_x')
-    type Item = { sessionId: string; turnId: string; fromFence: number }
-    const orphaned = (await get<Item[]>('/v1/work')).data
+    const orphaned = (await get('/v1/work')).data
     t.equal(orphaned.length, 2, 'C lists')
-    const claim = (item: Item, ownerId: string) =>
+    const claim = (item: Seen, ownerId: string) =>
       post(`/v1/sessions/${item.sessionId}/turns/${item.turnId}/claim`, {
         ownerId,
         incarnation: 1,
@@ -269,7 +275,7 @@ t.test(
     await end('ended', 'trn_2', 2)
     t.match(await claim(orphaned[0]!, 'own_1'), { code: 'fenced', fence: 3 })
     t.match(await claim(orphaned[1]!, 'own_1'), { code: 'turn_settled' })
-    const now = (await get<Item[]>('/v1/work')).data
+    const now = (await get('/v1/work')).data
     t.match(now, [{ sessionId: 'claimed', fromFence: 3 }])
     t.match(await claim(now[0]!, 'own_1'), { data: { fence: 4 } }, 'by a list of now it may')
   },

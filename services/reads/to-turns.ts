@@ -1,6 +1,6 @@
 import type { Entry } from '../../projections/lists/fold-lists.ts'
 import type { TurnClaim, TurnRow } from '../../projections/turns/turn-row.ts'
-import type { EventData } from '../../schema/events/event-table.ts'
+import type { EventData, EventType } from '../../schema/events/event-table.ts'
 import type { Connection } from '../database/connection.ts'
 import type { SessionRow } from '../log/load-session.ts'
 import { readEventsAt } from './events-at.ts'
@@ -55,12 +55,12 @@ export const toTurns = async (
       [startedSeq, interruptSeq, endedSeq].map((seq) => (seq === null ? null : { sid, seq })),
     ),
   )
-  const dataAt = <T>(seq: number | null): T | undefined =>
-    seq === null ? undefined : (eventAt({ sid, seq })?.data as T)
+  const dataAt = <T extends EventType>(_type: T, seq: number | null): EventData<T> | undefined =>
+    seq === null ? undefined : (eventAt({ sid, seq })?.data as EventData<T>)
   return current.map((row): Turn => {
-    const started = dataAt<EventData<'turn.started'>>(row.startedSeq)!
-    const ended = dataAt<EventData<'turn.ended'>>(row.endedSeq)
-    const asked = dataAt<EventData<'turn.interrupt.requested'>>(row.interruptSeq)
+    const started = dataAt('turn.started', row.startedSeq)!
+    const ended = dataAt('turn.ended', row.endedSeq)
+    const asked = dataAt('turn.interrupt.requested', row.interruptSeq)
     const interrupt = ended ? ended.interrupt : asked
     return {
       turnId: row.turnId,

@@ -46,7 +46,7 @@ export const workOf = async (
   )
   const seqs = new Map(rows.map(({ o, seq }) => [o - 1, seq]))
   return found
-    .map(({ name: _, startedSeq, ...work }, index) => ({
+    .map(({ name: _name, startedSeq, ...work }, index) => ({
       ...work,
       seq: seqs.get(index) ?? startedSeq ?? 0,
     }))

@@ -55,7 +55,9 @@ const reads: readonly string[] = [
   '/v1/sessions/ses_1/messages/msg_1',
   '/v1/sessions/ses_1/context',
   '/v1/sessions/ses_1/turns/trn_1',
-  ...['/v1/owners/own_1/turns', '/v1/requests', '/v1/work'],
+  '/v1/owners/own_1/turns',
+  '/v1/requests',
+  '/v1/work',
 ]
 
 export const ofEveryBody: readonly Bad[] = bodies.flatMap(({ method, url, good }): Bad[] => {
@@ -185,7 +187,10 @@ export const limits: readonly Bad[] = [
   '/v1/events',
   '/v1/sessions/ses_1/events',
   '/v1/sessions/ses_1/messages',
-  ...['/v1/sessions/ses_1/turns', '/v1/owners/own_1/turns', '/v1/requests', '/v1/work'],
+  '/v1/sessions/ses_1/turns',
+  '/v1/owners/own_1/turns',
+  '/v1/requests',
+  '/v1/work',
 ].flatMap((url) =>
   ['0', '-1', '501', '1e2', '0x10', ' 5', 'ten', '', '99999999999999999999'].map((limit): Bad => ({
     method: 'GET',
