@@ -22,7 +22,7 @@ export const readDueInterruptions = (pool: Pool): Promise<DueInterruption[]> =>
            left join lateral stemma.owner_now_v1(t.tenant, t.owner_id) n on true
          where t.version = $1 and t.ended_seq is null and t.interrupt_seq is not null
            and (t.interrupt_due_at <= clock_timestamp() or t.released or t.incarnation is null
-             or n.incarnation is null or n.incarnation > t.incarnation or n.lost)
+             or n.incarnation is null or n.incarnation <> t.incarnation or n.lost)
          order by t.interrupt_due_at limit $2`,
       [sessionsVersion, most],
     ),

@@ -64,9 +64,9 @@ export const readGoneOwners = async (
 }
 
 const goneSql = `select h.owner_id, h.incarnation,
-    case when n.incarnation is null then 'unknown' when n.incarnation > h.incarnation then 'superseded'
+    case when n.incarnation is null then 'unknown' when n.incarnation <> h.incarnation then 'superseded'
       when n.ended then 'exited' else 'lapsed ' || n.lapses_at end as how,
-    (extract(epoch from case when n.incarnation > h.incarnation then o.registered_at else n.lost_at end)
+    (extract(epoch from case when n.incarnation <> h.incarnation then o.registered_at else n.lost_at end)
       * 1000)::bigint as at
   from (
       select owner_id, incarnation from stemma.turn
@@ -75,7 +75,7 @@ const goneSql = `select h.owner_id, h.incarnation,
       select * from unnest(string_to_array($3, ' '), $4::text::bigint[])) h(owner_id, incarnation)
     left join stemma.owner o on o.tenant = $2 and o.owner_id = h.owner_id
     left join lateral stemma.owner_now_v1($2, h.owner_id) n on true
-  where n.incarnation is null or n.incarnation > h.incarnation or n.lost`
+  where n.incarnation is null or n.incarnation <> h.incarnation or n.lost`
 
 export const knownOf = (gone: GoneOwners): KnownGone => {
   const latest = [...gone.values()].toSorted((a, b) => b.at - a.at)
