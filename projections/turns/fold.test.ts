@@ -72,6 +72,7 @@ t.test('the first request to interrupt counts, and the grace that was given last
   t.match(foldAll([started, interrupt()]), { interruptSeq: 2, interruptDueAt: null })
   const hurried = foldAll([started, interrupt(60_000), interrupt(), interrupt(1_000)])
   t.match(hurried, { interruptSeq: 2, interruptDueAt: at(4) })
+  t.match(foldAll([started, interrupt(Number.MAX_SAFE_INTEGER)]), { interruptDueAt: /^21/ })
   t.match(foldAll([started, interrupt(0), claimed(2)]), { interruptSeq: 2, interruptDueAt: at(1) })
 })
 

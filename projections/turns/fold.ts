@@ -87,6 +87,11 @@ const start = (event: Extract<StoredEvent, { type: 'turn.started' }>): TurnRow =
   }
 }
 
-/** The database's own clock counts: an importer may say that something happened long ago. */
+/**
+ * The database's own clock counts: an importer may say that something happened long ago. What lies
+ * beyond a century is never: no database need hold it.
+ */
 const later = (recordedAt: string, ms: number): string =>
-  new Date(Date.parse(recordedAt) + ms).toISOString()
+  new Date(Date.parse(recordedAt) + Math.min(ms, centuryMs)).toISOString()
+
+const centuryMs = 100 * 365 * 86_400_000

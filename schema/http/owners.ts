@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { Id, strict } from '../events/shapes.ts'
-import { dataOf, reply } from './page.ts'
+import { Fence, Id, Seq, strict } from '../events/shapes.ts'
+import { Cursor, dataOf, Limit, PageCursor, reply } from './page.ts'
 
 /** Of an owner: which of its registrations. */
 export const Incarnation = Type.Integer({
@@ -62,4 +62,26 @@ export const OwnerExitedReply = reply({
   failed: Type.Array(reply({ sessionId: Id, turnId: Id }), {
     description: 'the turns that were ended as failed by this request',
   }),
+})
+
+export const ListOwnerTurns = strict({
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+})
+
+export const OwnerTurnsPage = reply({
+  data: Type.Array(
+    reply({
+      sessionId: Id,
+      turnId: Id,
+      fence: Fence,
+      incarnation: Type.Optional(Type.Integer()),
+      startedSeq: Seq,
+      released: Type.Optional(Type.Literal(true)),
+      current: Type.Boolean({ description: "whether it is held by the owner's last incarnation" }),
+      ownerAlive: Type.Boolean({ description: '`false` if it may be claimed' }),
+    }),
+    { description: 'active, by whatever incarnation' },
+  ),
+  cursor: PageCursor,
 })

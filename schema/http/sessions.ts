@@ -52,6 +52,9 @@ export const Session = reply({
   sessionId: Id,
   headSeq: Seq,
   status: SessionStatus,
+  ownerAlive: Type.Optional(
+    Type.Boolean({ description: 'of the active turn: `false` if it may be claimed' }),
+  ),
   title: Type.Optional(Type.String()),
   agent: Type.Optional(Type.String()),
   model: created.model,

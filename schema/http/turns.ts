@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox'
-import { Fence, Id, Seq, strict } from '../events/shapes.ts'
+import { By, Fence, Id, Seq, strict } from '../events/shapes.ts'
 import { mostGraceMs, TakeOverReport, turnEvents } from '../events/turn.ts'
 import { Incarnation } from './owners.ts'
-import { AsOfSeq, dataOf, reply } from './page.ts'
+import { AsOfSeq, Cursor, dataOf, Limit, PageCursor, reply } from './page.ts'
 
 const started = turnEvents['turn.started'].data.properties
 const ended = turnEvents['turn.ended'].data.properties
@@ -59,14 +59,39 @@ export const ReadTurn = strict({
   ),
 })
 
+const TurnClaim = reply({
+  ownerId: Id,
+  incarnation: Type.Optional(Type.Integer()),
+  fromOwnerId: Id,
+  fromFence: Fence,
+  fence: Fence,
+  seq: Seq,
+  at: Type.String({ format: 'date-time' }),
+})
+
+export const ListTurns = strict({
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  order: Type.Optional(
+    Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+      description: '`asc` (default): the newest last',
+    }),
+  ),
+})
+
 export const Turn = reply({
   turnId: Id,
   status: Type.Union([Type.Literal('active'), Type.Literal('ended')]),
   ownerId: Id,
   incarnation: started.incarnation,
   fence: Fence,
+  ownerAlive: Type.Optional(
+    Type.Boolean({ description: 'of an active turn: `false` if it may be claimed' }),
+  ),
+  released: Type.Optional(Type.Literal(true)),
   inputs: Type.Array(Id),
   resumes: started.resumes,
+  claims: Type.Array(TurnClaim, { description: 'who took it over, oldest first: the last 32' }),
   startedSeq: Seq,
   startedAt: Type.String({ format: 'date-time' }),
   endedSeq: Type.Optional(Seq),
@@ -74,8 +99,19 @@ export const Turn = reply({
   outcome: Type.Optional(ended.outcome),
   stopReason: ended.stopReason,
   error: ended.error,
-  interrupt: ended.interrupt,
+  interrupt: Type.Optional(
+    reply({
+      reason: Type.String(),
+      by: By,
+      requestedSeq: Type.Optional(Seq),
+      requestedAt: Type.Optional(Type.String({ format: 'date-time' })),
+      dueAt: Type.Optional(
+        Type.String({ format: 'date-time', description: 'when the store ends the turn itself' }),
+      ),
+    }),
+  ),
 })
 export type Turn = Static<typeof Turn>
 
 export const TurnReply = reply({ data: Turn, asOfSeq: AsOfSeq })
+export const TurnsPage = reply({ data: Type.Array(Turn), cursor: PageCursor, asOfSeq: AsOfSeq })

@@ -23,6 +23,7 @@ import { addLiveRoutes } from './routes/live.ts'
 import { addMessageRoutes } from './routes/messages.ts'
 import { addOwnerRoutes } from './routes/owners.ts'
 import { addProjectionRoutes } from './routes/projections.ts'
+import { addRequestListRoutes } from './routes/request-lists.ts'
 import { addRequestRoutes } from './routes/requests.ts'
 import { addSessionStateRoutes } from './routes/session-states.ts'
 import { addSessionRoutes } from './routes/sessions.ts'
@@ -31,6 +32,7 @@ import { addSyncRoutes } from './routes/sync.ts'
 import { addTicketRoutes } from './routes/tickets.ts'
 import { addTurnCommandRoutes } from './routes/turn-commands.ts'
 import { addTurnRoutes } from './routes/turns.ts'
+import { addWorkRoutes } from './routes/work.ts'
 import { addSockets } from './socket/add-sockets.ts'
 import type { App, TypeBoxProvider } from './type-provider.ts'
 
@@ -93,6 +95,8 @@ export const buildApp = (deps: ApiDeps): App => {
   addTurnRoutes(app, routeDeps)
   addTurnCommandRoutes(app, routeDeps)
   addRequestRoutes(app, routeDeps)
+  addRequestListRoutes(app, routeDeps)
+  addWorkRoutes(app, routeDeps)
   addOwnerRoutes(app, routeDeps)
   addMessageRoutes(app, routeDeps)
   addAllEventRoutes(app, routeDeps)

@@ -8,7 +8,7 @@ import { Session as SessionSchema } from '../../schema/http/sessions.ts'
 import { SyncedSession as SyncedSchema } from '../../schema/http/sync.ts'
 import { Turn as TurnSchema } from '../../schema/http/turns.ts'
 import type { Session } from '../reads/session.ts'
-import type { Turn } from '../reads/read-turn.ts'
+import type { Turn } from '../reads/to-turns.ts'
 import type { SyncedSession } from '../reads/sync.ts'
 import { splitEvents } from '../adapters/split-events.ts'
 import { translateOpencodeV2 } from '../adapters/opencode-v2/translate.ts'
@@ -187,6 +187,7 @@ t.test(
       sessions: ['s', 'nobody'].map((sessionId) => ({ sessionId, afterSeq: 1 })),
     })
     const owner = '/v1/owners/{ownerId}'
+    const turn = `${session}/turns/{turnId}`
     const lease = { ownerId: 'own_lease', lifetime: 'lease', ttlMs: 60_000, host: 'h' }
     await ask('POST', '/v1/owners', '/v1/owners', lease)
     await ask('GET', owner, '/v1/owners/own_lease')
@@ -195,8 +196,11 @@ t.test(
     const answer = { answers: [['x']], device: 'phone' }
     const request = `${session}/requests/{requestId}`
     await ask('POST', `${request}/answer`, '/v1/sessions/s/requests/r/answer', answer)
-    const turn = `${session}/turns/{turnId}`
+    await ask('GET', '/v1/requests', '/v1/requests?limit=500')
+    await ask('GET', `${session}/turns`, '/v1/sessions/s/turns')
+    await ask('GET', `${owner}/turns`, '/v1/owners/o/turns')
     await ask('POST', `${turn}/release`, '/v1/sessions/s/turns/t2/release', { fence: 2 })
+    await ask('GET', '/v1/work', '/v1/work')
     const claim = { ownerId: 'own_lease', incarnation: 1, fromFence: 3 }
     await ask('POST', `${turn}/claim`, '/v1/sessions/s/turns/t2/claim', claim)
     await ask('POST', `${session}/events`, '/v1/sessions/s/events', {
@@ -225,11 +229,14 @@ t.test(
     await ask('DELETE', `${session}/permissions/{requestId}`, '/v1/sessions/s/permissions/r2')
     const interrupt = { reason: 'enough', device: 'phone', graceMs: 60_000 }
     await ask('POST', `${turn}/interrupt`, '/v1/sessions/s/turns/t2/interrupt', interrupt)
+    await ask('GET', `${session}/turns`, '/v1/sessions/s/turns')
+    await ask('GET', turn, '/v1/sessions/s/turns/t2')
     const exit = { incarnation: 1, reason: 'crashed', fail: true }
     await ask('POST', `${owner}/exited`, '/v1/owners/own_lease/exited', exit)
     await ask('DELETE', owner, '/v1/owners/own', incarnation)
     await ask('GET', turn, '/v1/sessions/s/turns/t2')
     await ask('DELETE', session, '/v1/sessions/s')
+    await ask('GET', '/v1/requests', '/v1/requests')
     await ask('POST', `${session}/restore`, '/v1/sessions/s/restore')
     await ask('POST', '/v1/tickets', '/v1/tickets')
     const part = { messageId: 'm', partId: 'p', kind: 'text' }

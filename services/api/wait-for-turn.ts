@@ -1,5 +1,6 @@
 import type { Target } from '../log/command.ts'
-import { readTurn, type Turn } from '../reads/read-turn.ts'
+import { readTurn } from '../reads/read-turn.ts'
+import type { Turn } from '../reads/to-turns.ts'
 import type { RouteDeps } from './deps.ts'
 
 /** A turn, as soon as it has ended, the time is over, or nobody waits any more. */

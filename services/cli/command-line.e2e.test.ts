@@ -21,6 +21,7 @@ t.test('help is printed for the whole and for each command', async (t) => {
     'sessions',
     'show',
     'tail',
+    'work',
     'token',
   ]) {
     t.match(whole.stdout, new RegExp(`^  ${name} `, 'm'))
@@ -43,6 +44,8 @@ t.test(
       ['tail', '--all', '--live'],
       ['tail', 'a', '--after', '-1'],
       ['tail', 'a', '--types', 'text.end'],
+      ['work', 'x'],
+      ['work', '--bogus'],
       ['sessions', 'x'],
       ['sessions', '--limit', '0'],
       ['sessions', '--order', 'up'],
@@ -78,6 +81,8 @@ t.test('where nobody answers, the command says how to start the service', async 
     ['show', 'ses_1', '--follow'],
     ['tail', 'ses_1'],
     ['tail', '--all'],
+    ['work'],
+    ['work', '--follow'],
     ['import', 'test/recordings/opencode-v2/unicode.json'],
   ]) {
     const { code, stdout, stderr } = await runCommand(argv, nobody)

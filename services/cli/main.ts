@@ -51,6 +51,10 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'follow the events of a session, or of all',
     run: async (argv) => (await import('./tail.ts')).runTail(argv),
   },
+  work: {
+    summary: 'list what waits for an owner, and follow it',
+    run: async (argv) => (await import('./work.ts')).runWork(argv),
+  },
   token: {
     summary: 'make a token, and the entry for the file of tokens',
     run: async (argv) => (await import('./token.ts')).runToken(argv),

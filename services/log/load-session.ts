@@ -57,6 +57,20 @@ export const readSessions = async (
   return found
 }
 
+/** The same for sessions that are known by their sids, in any order. */
+export const readSessionsBySid = async (
+  connection: Connection,
+  sids: readonly number[],
+): Promise<SessionRow[]> => {
+  if (sids.length === 0) return []
+  const rows = await connection.query<Stored>(
+    `select sid, tenant, session_id, head, state, state_version, created_at
+       from stemma.session where sid = any ($1::text::bigint[])`,
+    [`{${sids.join(',')}}`],
+  )
+  return rows.map(sessionRow)
+}
+
 /** Locks the session's row until the transaction ends, so that the next decision on it is the last. */
 export const lockSession = async (
   connection: Connection,

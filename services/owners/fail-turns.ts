@@ -3,7 +3,7 @@ import type { Pool } from '../database/pool.ts'
 import { createLane } from '../lane.ts'
 import { newId } from '../log/new-id.ts'
 import type { Log } from '../log/open-log.ts'
-import type { SessionState } from '../log/session-state.ts'
+import { readOwnerTurns, type OwnerTurnsPage } from '../reads/owner-turns.ts'
 
 type Exit = {
   readonly tenant: number
@@ -25,7 +25,12 @@ export const failTurns = async (
   { pool, log }: { readonly pool: Pool; readonly log: Pick<Log, 'execute'> },
   { tenant, ownerId, incarnation, reason }: Exit,
 ): Promise<Failed[]> => {
-  const held = await readHeld(pool, tenant, ownerId)
+  const held: { readonly sessionId: string; readonly turnId: string }[] = []
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: OwnerTurnsPage = await readOwnerTurns(pool, { tenant, ownerId, limit: 500, after })
+    held.push(...page.data)
+    after = page.next
+  }
   const lane = createLane(atOnce)
   const failed = await Promise.all(
     held.map(({ sessionId, turnId }) =>
@@ -50,23 +55,6 @@ export const failTurns = async (
     ),
   )
   return failed.flat()
-}
-
-/** The turns that an owner holds, whatever its incarnation. */
-const readHeld = async (pool: Pool, tenant: number, ownerId: string): Promise<Failed[]> => {
-  // By its text: SQL cannot look into a state that holds a NUL (a finish may), and would fail on it
-  // whoever's it is. Inside of strings the quotes of the needle are escaped, so it matches no text.
-  const rows = await pool.use((connection) =>
-    connection.query<{ session_id: string; state: string }>(
-      `select session_id, state::text as state from stemma.session
-         where tenant = $1 and strpos(state::text, $2) > 0`,
-      [tenant, `"ownerId":${JSON.stringify(ownerId)}`],
-    ),
-  )
-  return rows.flatMap(({ session_id: sessionId, state }) => {
-    const { turn } = JSON.parse(state) as SessionState
-    return turn?.ownerId === ownerId ? [{ sessionId, turnId: turn.turnId }] : []
-  })
 }
 
 /** What says of a turn that it is not theirs any more. */

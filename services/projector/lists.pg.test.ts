@@ -111,7 +111,7 @@ t.test(
         const open = await openOf(pool)
         if (open.rows.join('\n') !== open.states.join('\n')) throw new Error(JSON.stringify(open))
       }),
-      { numRuns: 12 },
+      { numRuns: 12, endOnFailure: true },
     )
     t.ok(acts > 200, `${acts} acts were taken`)
     const kept = await rowsOf(pool)

@@ -7,6 +7,7 @@ import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { readHorizon } from '../log/read-horizon.ts'
 import { sessionStatus, type SessionState } from '../log/session-state.ts'
+import { readOwnersAlive } from './owners-alive.ts'
 import { toSession, type Session } from './session.ts'
 import { readCurrentInfos } from './session-rows.ts'
 
@@ -64,8 +65,12 @@ export const listSessions = async (pool: Pool, query: SessionsQuery): Promise<Se
       }
       const page = found.slice(0, query.limit)
       const last = page.at(-1)
+      const alive = await readOwnersAlive(
+        connection,
+        page.map((row) => ({ ...row, tenant: query.tenant })),
+      )
       return {
-        data: page.map((row) => toSession(row, row.info)),
+        data: page.map((row) => toSession(row, row.info, alive.get(row.sid))),
         next: found.length > query.limit && last ? cursorAfter(last, query, horizon) : undefined,
       }
     },

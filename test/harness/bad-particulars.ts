@@ -249,6 +249,30 @@ export const particular: readonly Bad[] = [
     status: 400,
     code: 'invalid_query',
   },
+  // Lists across sessions.
+  ...(
+    [
+      ['/v1/sessions/ses_1/turns?order=newest', 400, 'invalid_query', '/order'],
+      ['/v1/sessions/no_such/turns', 404, 'session_not_found'],
+      ['/v1/owners/a%20b/turns', 400, 'invalid_id'],
+      ['/v1/owners/own_no/turns', 404, 'owner_not_found'],
+      ['/v1/requests?status=waiting', 400, 'invalid_query', '/status'],
+      ['/v1/requests?kind=order', 400, 'invalid_query', '/kind'],
+      ['/v1/requests?sessionId=a%20b', 400, 'invalid_id', '/sessionId'],
+      ['/v1/requests?sessionId=no_such', 404, 'session_not_found'],
+      ['/v1/requests?tree=true', 400, 'invalid_query', '/sessionId'],
+      ['/v1/requests?sessionId=ses_1&tree=yes', 400, 'invalid_query', '/tree'],
+      ['/v1/work?waitMs=30001', 400, 'invalid_query', '/waitMs'],
+      ['/v1/work?host=', 400, 'invalid_query', '/host'],
+      [`/v1/work?project=${'x'.repeat(1025)}`, 400, 'invalid_query', '/project'],
+    ] as const
+  ).map(([url, status, code, pointer]): Bad => ({
+    method: 'GET',
+    url,
+    status,
+    code,
+    ...(pointer !== undefined && { pointer }),
+  })),
   { method: 'GET', url: '/v1/events?types=a%20b', status: 400, code: 'invalid_query' },
   { method: 'POST', url: '/v1/sessions/ses_1/inputs', body: {}, status: 400, code: 'invalid_body' },
   {

@@ -73,6 +73,9 @@ const reads: readonly string[] = [
   '/v1/sessions/ses_1/context',
   '/v1/sessions/ses_1/turns/trn_1',
   '/v1/sessions/ses_1/permissions',
+  '/v1/owners/own_1/turns',
+  '/v1/requests',
+  '/v1/work',
 ]
 
 export const ofEveryBody: readonly Bad[] = bodies.flatMap(({ method, url, good }): Bad[] => {
@@ -202,6 +205,10 @@ export const limits: readonly Bad[] = [
   '/v1/events',
   '/v1/sessions/ses_1/events',
   '/v1/sessions/ses_1/messages',
+  '/v1/sessions/ses_1/turns',
+  '/v1/owners/own_1/turns',
+  '/v1/requests',
+  '/v1/work',
 ].flatMap((url) =>
   ['0', '-1', '501', '1e2', '0x10', ' 5', 'ten', '', '99999999999999999999'].map((limit): Bad => ({
     method: 'GET',
@@ -215,6 +222,10 @@ export const cursors: readonly Bad[] = [
   '/v1/sessions?cursor=',
   '/v1/events?after=',
   '/v1/sessions/ses_1/messages?cursor=',
+  '/v1/sessions/ses_1/turns?cursor=',
+  '/v1/owners/own_1/turns?cursor=',
+  '/v1/requests?cursor=',
+  '/v1/work?after=',
 ].flatMap((url) =>
   ['x', '%00', 'AAAAAAAAAAAAAAAA', '../../etc'].map((cursor): Bad => ({
     method: 'GET',

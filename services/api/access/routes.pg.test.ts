@@ -173,6 +173,9 @@ t.test(
     t.match(await as('bob', 'PUT', '/v1/owners/ses_1/heartbeat', { incarnation: 1 }), nobody)
     t.match((await as('bob', 'GET', '/v1/sessions')).body, { data: [] })
     t.match((await as('bob', 'GET', '/v1/events')).body, { data: [] })
+    t.match((await as('bob', 'GET', '/v1/requests')).body, { data: [] })
+    t.match((await as('bob', 'GET', '/v1/work')).body, { data: [] })
+    t.equal((await as('bob', 'GET', '/v1/owners/o/turns')).status, 404)
     t.same(await sessionOf('ada'), before, 'and nothing of it has changed')
 
     const own = { sessionId: 'ses_1', title: 'own' }

@@ -1,8 +1,10 @@
 import {
+  ListOwnerTurns,
   OwnerExited,
   OwnerExitedReply,
   OwnerReply,
   OwnersOwn,
+  OwnerTurnsPage,
   RegisterOwner,
 } from '../../../schema/http/owners.ts'
 import { OwnerParams } from '../../../schema/http/params.ts'
@@ -12,7 +14,11 @@ import { failTurns } from '../../owners/fail-turns.ts'
 import { keepAlive } from '../../owners/keep-alive.ts'
 import { readOwner } from '../../owners/read-owner.ts'
 import { registerOwner } from '../../owners/register-owner.ts'
+import { readOwnerTurns } from '../../reads/owner-turns.ts'
+import { decodeCursor, encodeCursor, type CursorScope } from '../cursors.ts'
 import type { RouteDeps } from '../deps.ts'
+import { incarnationOf } from '../incarnation.ts'
+import { limitOf } from '../page-limit.ts'
 import { idempotencyKeyOf } from '../plugins/idempotency.ts'
 import { principalOf, type Principal } from '../plugins/principal.ts'
 import { idFor } from '../target.ts'
@@ -21,7 +27,7 @@ import type { AnyRequest, App } from '../type-provider.ts'
 const usualTtlMs = 30_000
 
 /** Owners: the agent servers that run turns. */
-export const addOwnerRoutes = (app: App, { pool, log }: RouteDeps): void => {
+export const addOwnerRoutes = (app: App, { pool, log, settings }: RouteDeps): void => {
   app.post(
     '/v1/owners',
     {
@@ -66,6 +72,37 @@ export const addOwnerRoutes = (app: App, { pool, log }: RouteDeps): void => {
     async (request) => {
       const { tenant } = principalOf(request)
       return { data: await pool.use((c) => readOwner(c, tenant, request.params.ownerId)) }
+    },
+  )
+
+  app.get(
+    '/v1/owners/:ownerId/turns',
+    {
+      config: { scope: 'read' },
+      schema: {
+        summary: 'The active turns of an owner',
+        params: OwnerParams,
+        querystring: ListOwnerTurns,
+        response: { 200: OwnerTurnsPage },
+      },
+    },
+    async (request) => {
+      const { tenant } = principalOf(request)
+      const { ownerId } = request.params
+      const { cursor } = request.query
+      const scope: CursorScope = {
+        route: `GET /v1/owners/:ownerId/turns of ${await incarnationOf(pool)}`,
+        tenant,
+        filters: { ownerId },
+      }
+      const page = await readOwnerTurns(pool, {
+        tenant,
+        ownerId,
+        limit: limitOf(request.query, settings),
+        ...(cursor !== undefined && { after: Number(decodeCursor(scope, cursor)[0]) }),
+      })
+      const next = page.next === undefined ? null : encodeCursor(scope, [page.next])
+      return { data: page.data, cursor: { next, previous: null } }
     },
   )
 

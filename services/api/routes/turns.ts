@@ -1,7 +1,18 @@
 import { SessionParams, TurnParams } from '../../../schema/http/params.ts'
-import { ReadTurn, StartTurn, StartTurnReply, TurnReply } from '../../../schema/http/turns.ts'
+import {
+  ListTurns,
+  ReadTurn,
+  StartTurn,
+  StartTurnReply,
+  TurnReply,
+  TurnsPage,
+} from '../../../schema/http/turns.ts'
 import { newId } from '../../log/new-id.ts'
+import { readTurns } from '../../reads/read-turns.ts'
+import { decodeCursor, encodeCursor, type CursorScope } from '../cursors.ts'
 import type { RouteDeps } from '../deps.ts'
+import { incarnationOf } from '../incarnation.ts'
+import { limitOf } from '../page-limit.ts'
 import { setEtag } from '../plugins/if-match.ts'
 import { idFor, optionsOf, targetOf } from '../target.ts'
 import type { App } from '../type-provider.ts'
@@ -42,6 +53,36 @@ export const addTurnRoutes = (app: App, deps: RouteDeps): void => {
       reply.code(201)
       reply.header('location', `/v1/sessions/${target.sessionId}/turns/${turnId}`)
       return { data: outcome.turn }
+    },
+  )
+
+  app.get(
+    '/v1/sessions/:sessionId/turns',
+    {
+      config: { scope: 'read' },
+      schema: {
+        summary: 'The turns of a session',
+        params: SessionParams,
+        querystring: ListTurns,
+        response: { 200: TurnsPage },
+      },
+    },
+    async (request, reply) => {
+      const target = targetOf(request, request.params)
+      const { cursor, order = 'asc' } = request.query
+      const scope: CursorScope = {
+        route: `GET /v1/sessions/:sessionId/turns of ${await incarnationOf(deps.pool)}`,
+        ...target,
+        filters: { order },
+      }
+      const page = await readTurns(deps.pool, target, {
+        limit: limitOf(request.query, deps.settings),
+        order,
+        ...(cursor !== undefined && { after: Number(decodeCursor(scope, cursor)[0]) }),
+      })
+      setEtag(reply, page.asOfSeq)
+      const next = page.next === undefined ? null : encodeCursor(scope, [page.next])
+      return { data: page.data, cursor: { next, previous: null }, asOfSeq: page.asOfSeq }
     },
   )
 
