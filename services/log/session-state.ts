@@ -60,6 +60,8 @@ export type OpenCall = {
   readonly requestId?: string
   /** `true`: a question or an elicitation was answered; else what was decided of a permission. */
   readonly answered?: true | 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
+  /** Its `allow_once` was not used before the turn changed hands: it must be asked for again. */
+  readonly void?: true
   /** How its last request was closed, if nobody answered it. */
   readonly closed?: EventData<'request.closed'>['reason']
   readonly effectKey?: string

@@ -257,7 +257,7 @@ const takeOver = (m: Plain, turn: PlainTurn, act: Of<'claim-turn'>): Record<stri
     if (call.status === 'streaming') settle(call, 'cancelled')
     else if (!stays && (call.provider || call.effect === 'once')) settle(call, 'unknown')
     else if (!stays) call.status = 'called'
-    if (call.answer === 'allow_once') call.answer = undefined
+    if (call.answer === 'allow_once') call.isVoid = true
     now[call.callId] =
       call.status === 'settled'
         ? call.outcome!

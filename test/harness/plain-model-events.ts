@@ -120,6 +120,7 @@ export const plainEvents = {
     if (!call) return nothing
     why.says(call.status !== 'called' || call.request !== undefined, 'wrong_state')
     why.says(call.answer === 'reject_once' || call.answer === 'reject_always', 'wrong_state')
+    why.says(call.isVoid, 'wrong_state')
     if (call.key !== undefined) mayHaveEffect(m, call.key, call.repeats, call, why)
     return () => {
       call.status = 'dispatched'
@@ -171,7 +172,10 @@ export const plainEvents = {
         status: 'open',
         said: undefined,
       })
-      if (call) call.request = requestId
+      if (!call) return
+      call.request = requestId
+      call.answer = undefined
+      call.isVoid = false
     }
   },
   'compaction.started': (m, { compactionId, messageId, reason }, why) => {
@@ -277,6 +281,7 @@ const newCall = (m: Plain, callId: string): PlainCall => {
     ran: 0,
     request: undefined,
     answer: undefined,
+    isVoid: false,
     outcome: undefined,
     resolved: undefined,
   }

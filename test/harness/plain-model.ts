@@ -74,6 +74,8 @@ export type PlainCall = {
   ran: number
   request: string | undefined
   answer: true | 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | undefined
+  /** Allowed once, to an owner that is gone and had not used it. */
+  isVoid: boolean
   outcome: string | undefined
   /** What was found out of an unknown outcome. */
   resolved: string | undefined

@@ -75,6 +75,12 @@ export const partRules: RulesOf<PartEvent> = {
     if (call.answered === 'reject_once' || call.answered === 'reject_always') {
       throw new Refusal('wrong_state', `call ${data.callId} was not allowed`)
     }
+    if (call.void) {
+      throw new Refusal(
+        'wrong_state',
+        `call ${data.callId} was allowed once, to an owner before: it is asked for again`,
+      )
+    }
     if (call.effectKey !== undefined) {
       checkEffect(draft, call.effectKey, call.repeats, data)
       note(draft, effectName(call.effectKey))

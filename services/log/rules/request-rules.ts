@@ -47,7 +47,8 @@ export const requestRules: RulesOf<RequestEvent> = {
       if (call.requestId !== undefined) {
         throw new Refusal('wrong_state', `call ${data.callId} waits for request ${call.requestId}`)
       }
-      const { closed: _, ...rest } = call
+      // What is said now counts, and nothing that was said before.
+      const { answered: _answered, void: _void, closed: _closed, ...rest } = call
       setCall(draft, step, data.callId, { ...rest, requestId: data.requestId })
     } else if (data.messageId !== undefined) needMessage(draft, data.messageId)
     const request: OpenRequest = {

@@ -66,14 +66,14 @@ export const inheritStep = (step: OpenStep, report: TakeOverReport): OpenStep =>
     Object.entries(step.calls ?? {}).map(([callId, call]) => {
       const { now } = report.calls.find((c) => c.callId === callId) ?? {}
       const status = now === 'called' ? 'called' : call.status
-      return [callId, withoutUnusedAllowance({ ...call, status })]
+      return [callId, voidIfUnused({ ...call, status })]
     }),
   ),
 })
 
 /** Rule 18: an `allow_once` that was not used is void. */
-const withoutUnusedAllowance = ({ answered, ...call }: OpenCall): OpenCall =>
-  answered === undefined || answered === 'allow_once' ? call : { ...call, answered }
+const voidIfUnused = (call: OpenCall): OpenCall =>
+  call.answered === 'allow_once' ? { ...call, void: true } : call
 
 const reportCalls = (step: OpenStep, runs: (childSessionId: string) => boolean): CallReport[] =>
   Object.entries(step.calls ?? {}).map(([callId, call]) => {
