@@ -50,6 +50,7 @@ export const errorTable = {
   incomplete_stream: row(409, 'A step cannot end without a known finish'),
   attempts_spent: row(409, 'The turn has had all the failed attempts in a row that it may have'),
   replay_vetoed: row(409, 'The attempt did what must not be done twice'),
+  too_much_open: row(409, 'More is open in the session than it may hold'),
   effect_repeated: row(409, 'An earlier call has had, or may have had, this effect'),
   overflow_recovery_spent: row(409, 'The turn has recovered from an overflow once already'),
   compaction_futile: row(409, 'The last compaction did not shrink the context'),

@@ -3,6 +3,7 @@ import type { Command, Outcome, OutcomeEvent } from '../command.ts'
 import type { Guard } from '../guard.ts'
 import type { SessionState } from '../session-state.ts'
 import { applyCommand } from './apply-command.ts'
+import { checkRoom } from './check-room.ts'
 import type { Decidable, Extra } from './decidable.ts'
 import {
   LookupNeeded,
@@ -66,6 +67,7 @@ export const decide = (
   try {
     const duplicates = findDuplicates(command, facts?.events)
     const extra = applyCommand(draft, session, command, duplicates)
+    checkRoom(command.kind, session.state, draft.state)
     return {
       kind: 'accepted',
       events: draft.events,

@@ -24,7 +24,7 @@ export const inputRules: RulesOf<InputEvent> = {
       })
     }
     if (Object.keys(draft.state.inputs ?? {}).length >= mostWaiting) {
-      throw new Refusal('too_many', `${mostWaiting} inputs wait in this session`)
+      throw new Refusal('too_much_open', `${mostWaiting} inputs wait in this session`)
     }
     bring(draft, messageName(data.messageId))
     const waiting: WaitingInput = { kind: data.kind, delivery: data.delivery }

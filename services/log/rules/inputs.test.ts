@@ -106,7 +106,7 @@ t.test('an input that is meant for a turn is refused when that turn does not run
 t.test('at most 64 inputs of a session wait', async (t) => {
   const s = rehearseTurn()
   for (let n = 0; n < 64; n += 1) s.accept({ kind: 'admit', event: prompt(`msg_w${n}`) })
-  t.equal(s.refuse({ kind: 'admit', event: prompt('msg_w64') }).code, 'too_many')
+  t.equal(s.refuse({ kind: 'admit', event: prompt('msg_w64') }).code, 'too_much_open')
   s.accept({ kind: 'cancel-input', messageId: 'msg_w0', eventId: 'evt_c' })
   s.accept({ kind: 'admit', event: prompt('msg_w64') })
 })

@@ -30,7 +30,7 @@ export const requestRules: RulesOf<RequestEvent> = {
   'request.opened': (draft, data) => {
     if (!draft.importing) checkAsked(data)
     if (Object.keys(draft.state.requests ?? {}).length >= mostOpen) {
-      throw new Refusal('too_many', `${mostOpen} requests are open in this session`)
+      throw new Refusal('too_much_open', `${mostOpen} requests are open in this session`)
     }
     bring(draft, requestName(data.requestId))
     if (data.callId !== undefined) {

@@ -257,7 +257,7 @@ t.test('a request says what it asks, and of which call of which message', async 
 
 t.test('at most 64 requests of a session are open', async (t) => {
   const s = asking(...Array.from({ length: 64 }, (_, n) => `req_${n}`))
-  t.equal(s.refuse(inTurn(ask('req_64'))).code, 'too_many')
+  t.equal(s.refuse(inTurn(ask('req_64'))).code, 'too_much_open')
   s.accept(answer('req_0', yes))
   s.accept(inTurn(ask('req_64')))
 })
