@@ -36,7 +36,7 @@ t.test(
     const listed = await runCommand(['projections'], { STEMMA_URL: server.url })
     t.equal(
       listed.stdout,
-      'sessions: generation 1 is live (fold 1)\ntranscript: generation 2 is live (fold 1)\n',
+      'sessions: generation 2 is live (fold 2), generation 1 is whole\ntranscript: generation 2 is live (fold 1)\n',
     )
     t.equal(await server.end('SIGTERM'), 0)
 
