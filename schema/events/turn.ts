@@ -55,6 +55,12 @@ export const TakeOverReport = strict({
     }),
   ),
   calls: Type.Array(CallReport),
+  unknown: Type.Optional(
+    Type.Array(strict({ messageId: Id, callId: Id }), {
+      description:
+        'calls that were unknown before, and of which nobody has said what became of them',
+    }),
+  ),
   requests: Type.Array(Id, { description: 'open: they keep their ids' }),
   inputs: Type.Array(Id, { description: 'waiting' }),
   parts: Type.Array(Id, { description: 'ended as partial' }),

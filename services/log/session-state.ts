@@ -38,6 +38,8 @@ export type OpenTurn = {
   readonly failures?: number
   /** A compaction for overflow has been started (rule 16). */
   readonly overflow?: true
+  /** Calls of this turn that are unknown and not resolved, the last of them: message and call. */
+  readonly unknown?: readonly (readonly [messageId: string, callId: string])[]
 }
 
 export type OpenStep = {

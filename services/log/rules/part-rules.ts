@@ -3,6 +3,7 @@ import type { EventData, EventType } from '../../../schema/events/event-table.ts
 import { entryOf, withEntry, withoutEntry, type OpenCall, type OpenStep } from '../session-state.ts'
 import { bring, lookup, lookupAny, note, type Draft } from './draft.ts'
 import { checkEffect, noteEffectOf } from './effects.ts'
+import { dropUnknown, keepUnknown } from './unknown-calls.ts'
 import {
   effectName,
   keyedCallName,
@@ -107,6 +108,7 @@ export const partRules: RulesOf<PartEvent> = {
     const calls = withoutEntry(step.calls, data.callId)
     setStep(draft, omitUndefined({ ...step, calls }))
     if (!derived) forgetFailures(draft)
+    if (data.outcome === 'unknown') keepUnknown(draft, data.messageId, data.callId)
   },
   'tool.resolved': (draft, data) => {
     const end = lookup(draft, unknownCallName(data.messageId, data.callId))
@@ -122,6 +124,7 @@ export const partRules: RulesOf<PartEvent> = {
       throw new Refusal('wrong_state', `call ${data.callId} is resolved already`)
     }
     note(draft, resolvedCallName(data.messageId, data.callId))
+    dropUnknown(draft, data.messageId, data.callId)
     const keyed = lookup(draft, keyedCallName(data.messageId, data.callId))
     const { effectKey } = (keyed?.data ?? {}) as Partial<EventData<'tool.called'>>
     // Found out of this end, and not of a later call, in another attempt too.

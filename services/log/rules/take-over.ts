@@ -32,6 +32,9 @@ export const takeOver = (
     report: {
       ...(step && { step: reportStep(step, failed) }),
       calls,
+      ...(state.turn?.unknown && {
+        unknown: state.turn.unknown.map(([messageId, callId]) => ({ messageId, callId })),
+      }),
       requests: Object.keys(state.requests ?? {}),
       inputs: Object.keys(state.inputs ?? {}),
       parts: Object.keys(step?.parts ?? {}),
