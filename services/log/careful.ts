@@ -6,11 +6,12 @@ import { runTransaction } from '../database/run-transaction.ts'
 import { callAppend, guardFailed, type AppendResult } from './append-call.ts'
 import type { Outcome } from './command.ts'
 import { loadForDecision, lockSession, type Loaded } from './load-session.ts'
-import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
+import { eventIdsOf, receiptsOf, shareOf, type Pending, type Share } from './pending.ts'
 import type { Decidable } from './rules/decidable.ts'
 import { decide, type Decision, type Limits } from './rules/decide.ts'
 import type { DecidedEvent } from './rules/draft.ts'
 import { sameContent } from './rules/find-duplicates.ts'
+import { writeReceipt } from './write-receipt.ts'
 
 /** What the careful way found: the outcome, and the session as it is now, if it is known. */
 export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }
@@ -104,6 +105,10 @@ const tryOnce = async (
   }
   if (decision.kind === 'refused') throw decision.refusal
   if (decision.events.length === 0) {
+    for (const receipt of receiptsOf({ pending, decision })) {
+      const written = await writeReceipt(connection, command, loaded.session, receipt)
+      if (written !== 'ok') return { kind: written === 'conflict' ? 'lost' : 'again' }
+    }
     return { kind: 'settled', settled: { outcome: decision.outcome, session: loaded.session } }
   }
   const share = shareOf(command, loaded.session, [{ pending, decision }])

@@ -59,7 +59,8 @@ const lastNotes = (names: readonly BroughtName[]): readonly BroughtName[] => {
   return names.filter((n, index) => !n.replace || last.get(n.name) === index)
 }
 
-const receiptsOf = ({ pending, decision }: DecidedCommand): ReceiptRow[] => {
+/** What a command with a key leaves, so that the same again is answered the same. */
+export const receiptsOf = ({ pending, decision }: DecidedCommand): ReceiptRow[] => {
   const { receipt } = pending.command
   if (!receipt) return []
   return [
