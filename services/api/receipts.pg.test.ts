@@ -59,7 +59,8 @@ t.test(
     t.equal(again.status, 200)
     await api.call('DELETE', '/v1/sessions/s')
     for (const [n, act] of acts.entries()) {
-      if (n === 0) continue
+      // The others give what they read, and of a deleted session nothing is read.
+      if (n < 2) continue
       const { status, text } = await keyed(api, `key_${n}`)(...act)
       t.same([status, text], [firsts[n]!.status, firsts[n]!.text], act[1])
     }
