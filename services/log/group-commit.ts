@@ -2,8 +2,9 @@ import { Refusal } from '../../schema/errors.ts'
 import { ConnectionLost, DatabaseError } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { callAppend, type AppendResult } from './append-call.ts'
-import { resolveUnknown, runCarefully, type Lost } from './careful.ts'
+import { runCarefully } from './careful.ts'
 import type { Command, Outcome, Target } from './command.ts'
+import { resolveUnknown, type Lost } from './resolve-unknown.ts'
 import { readSessions } from './load-session.ts'
 import { bytesOf, shareOf, type DecidedCommand, type Pending, type Share } from './pending.ts'
 import { createLane } from '../lane.ts'
@@ -176,6 +177,8 @@ export const createGroupCommit = (deps: {
       const decision = decideKept(session, pending)
       // No refusal leaves on kept state.
       if (decision?.kind !== 'accepted' || decision.events.length === 0) break
+      // A guarded call can be made void only in a session that is there.
+      if (start.head === 0 && decision.guards.length > 0) break
       decided.push({ pending, decision })
       bytes += pending.bytes
       session = { sid: start.sid, ...decision.next }
