@@ -177,8 +177,6 @@ export const createGroupCommit = (deps: {
       const decision = decideKept(session, pending)
       // No refusal leaves on kept state.
       if (decision?.kind !== 'accepted' || decision.events.length === 0) break
-      // A guarded call can be made void only in a session that is there.
-      if (start.head === 0 && decision.guards.length > 0) break
       decided.push({ pending, decision })
       bytes += pending.bytes
       session = { sid: start.sid, ...decision.next }

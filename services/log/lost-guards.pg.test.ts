@@ -65,6 +65,20 @@ const heartbeat = (database: TestDatabase) =>
 const typesOf = async (database: TestDatabase): Promise<unknown[]> =>
   (await run(database, 'select type from stemma.event order by seq')).map(({ type }) => type)
 
+/** Until so many statements wait for a lock. */
+const untilWaiting = async (database: TestDatabase, count: number): Promise<void> => {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const rows = await run(
+      database,
+      `select pid from pg_stat_activity where datname = current_database()
+         and wait_event_type = 'Lock'`,
+    )
+    if (rows.length === count) return
+    await sleep(20)
+  }
+  throw new Error(`not ${count} wait for a lock`)
+}
+
 const opened = async () => {
   const database = await openTestDatabase()
   const proxy = await openCutProxy({ to: endpointOf(database.url) })
@@ -153,38 +167,17 @@ t.test(
       await holder.query('begin')
       await holder.query(`select from stemma.session for update`)
       const matching = /append_guarded_v1/
-      const done = cut.proxy.cut({ at: 'after the request', matching, afterMs: 300 })
+      const done = cut.proxy.cut({ at: 'after the request', matching, afterMs: 1_000 })
       const waiting = cut.log.execute(claim('evt_claim'))
-      await done
+      await untilWaiting(database, 1)
       // From here on no lease counts as lapsed.
       await run(database, `update stemma.availability set pulsed_at = now() - interval '1 hour'`)
-      await sleep(700)
+      await done
+      // The claim, and behind it who would make it void.
+      await untilWaiting(database, 2)
       await holder.query('commit')
       t.match(await waiting, { turn: { fence: 2 } })
     })
     t.same(await typesOf(database), ['session.created', 'turn.started', 'turn.claimed'])
   },
 )
-
-t.test('a turn that is started together with its session is stored', async (t) => {
-  await using database = await openTestDatabase()
-  await using log = openLog({ pool: database.pool, report: () => {} })
-  const command: Command = {
-    ...session,
-    kind: 'start-turn',
-    turnId: 'trn',
-    ownerId: 'own_1',
-    incarnation: 1,
-    inputs: [],
-    eventId: 'evt_start',
-  }
-  const created = event('session.created', {})
-  const outcomes = await Promise.all([
-    log.execute({ ...session, kind: 'create', event: created }),
-    log.execute(command),
-  ])
-  t.same(
-    outcomes.map(({ lastSeq }) => lastSeq),
-    [1, 2],
-  )
-})

@@ -16,9 +16,10 @@ export type Lost = { readonly share: Share; readonly incarnation: string | undef
 
 /**
  * Finds out what became of a share whose call was lost: the session as it is now if the share is in
- * the log, undefined if it is not and cannot come any more (the head has passed it). A look that
- * finds nothing at the expected head proves nothing, for the old backend may still commit: then the
- * same events are sent again with the same expected head, until the answer is definite.
+ * the log, undefined if it is not and cannot come any more (the head has passed it, or the call
+ * was made void). A look that finds nothing at the expected head proves nothing, for the old backend may
+ * still commit: then the same events are sent again with the same expected head, until the answer is
+ * definite.
  */
 export const resolveUnknown = async (
   pool: Pool,
