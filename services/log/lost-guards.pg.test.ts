@@ -82,7 +82,8 @@ const untilWaiting = async (database: TestDatabase, count: number): Promise<void
 const opened = async () => {
   const database = await openTestDatabase()
   const proxy = await openCutProxy({ to: endpointOf(database.url) })
-  const pool = openPool({ url: proxy.url(database.url), max: 4, applicationName: 'cut' })
+  // One connection: while the proxy refuses, nothing is sent again.
+  const pool = openPool({ url: proxy.url(database.url), max: 1, applicationName: 'cut' })
   const log = openLog({ pool, report: () => {} })
   await orphaned(log, database)
   return {
