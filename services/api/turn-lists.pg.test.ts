@@ -244,7 +244,7 @@ t.test(
     await post('/v1/sessions/released/turns/trn_released/release', { fence: 1 })
     await project()
     const due = async () =>
-      (await api.database.pool.use((connection) => readInterrupted(connection, 0)))
+      (await api.database.pool.use((connection) => readInterrupted(connection, 0))).due
         .map(({ sessionId }) => sessionId)
         .toSorted()
     await sleep(300)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { holdTurn, logOf } from '../../test/harness/held-turn.ts'
+import { append, holdTurn, logOf } from '../../test/harness/held-turn.ts'
 import { called, event, stepStarted } from '../../test/harness/rehearsal.ts'
 import { openTestApp, type TestApp } from '../../test/harness/test-app.ts'
 import { projectSessions } from '../projector/project-sessions.ts'
@@ -88,6 +88,47 @@ t.test(
     await makeLapse(api)
     await lookAt(api)
     t.match((await api.call('GET', turn.at)).body, { data: { outcome: 'interrupted' } })
+  },
+)
+
+t.test(
+  'what is due in a live copy is its source’s, until somebody else writes to it: then its import diverged',
+  async (t) => {
+    await using api = await openTestApp()
+    const origin = { system: 'other', sessionId: 's', live: true }
+    const asked = { kind: 'question', expiresAt: '2026-01-01T00:00:00Z' }
+    const by = { subject: 'someone' }
+    const turn = { turnId: 'trn_1', ownerId: 'other', fence: 1, inputs: [] }
+    const stop = { turnId: 'trn_1', reason: 'x', by }
+    const events = [
+      { type: 'session.created', data: { origin } },
+      { type: 'turn.started', data: turn },
+      ...['req_1', 'req_2'].map((requestId) => ({
+        type: 'request.opened',
+        data: { requestId, ...asked },
+      })),
+      { type: 'turn.interrupt.requested', data: stop },
+      {
+        type: 'request.answered',
+        data: { requestId: 'req_1', messageId: 'msg_a', answers: [['a']], by },
+      },
+      { type: 'turn.ended', data: { turnId: 'trn_1', outcome: 'interrupted', fence: 1 } },
+    ].map((given, n) => ({ eventId: `evt_${n}`, ...given }))
+    const bring = (count: number) =>
+      api.call('POST', '/v1/imports', { origin, events: events.slice(0, count) })
+    t.match(await bring(5), { status: 200, body: { data: { added: 5 } } })
+    t.same(await lookAt(api), [])
+    t.match(await bring(6), { status: 200, body: { data: { added: 1 } } }, 'the source goes on')
+    t.same(await lookAt(api), [])
+    t.equal((await logOf(api, 's')).length, 6)
+    const note = event('note.added', { messageId: 'msg_n', role: 'system', text: 'x' })
+    t.equal((await append(api, 's', note)).status, 200)
+    t.same(await lookAt(api), [])
+    t.same((await typesOf(api)).slice(7), ['request.closed', 'turn.ended'])
+    for (let n = 0; n < 2; n += 1) {
+      t.match(await bring(7), { status: 409, body: { code: 'import_diverged', importSeq: 6 } })
+    }
+    t.same(api.reported, [])
   },
 )
 

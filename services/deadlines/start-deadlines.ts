@@ -5,7 +5,7 @@ import type { Pool } from '../database/pool.ts'
 import { createLane } from '../lane.ts'
 import { newId } from '../log/new-id.ts'
 import type { Log } from '../log/open-log.ts'
-import { readExpired, readInterrupted, dueAtOnce, type Due } from './read-due.ts'
+import { readExpired, readInterrupted, type Due, type DuePage } from './read-due.ts'
 
 type Deps = {
   readonly pool: Pool
@@ -77,7 +77,7 @@ export const writeDue = async (deps: Deps, looks = noLooks()): Promise<readonly 
 const forEachDue = async (
   { pool }: Deps,
   { underWay, failures }: Looks,
-  read: (connection: Connection, afterSid: number) => Promise<readonly Due[]>,
+  read: (connection: Connection, afterSid: number) => Promise<DuePage>,
   write: (due: Due) => Promise<unknown>,
 ): Promise<void> => {
   const lane = createLane(atOnce)
@@ -96,11 +96,11 @@ const forEachDue = async (
   try {
     for (let afterSid = 0; ;) {
       const from = afterSid
-      const page = await pool.use((connection) => read(connection, from))
+      const { due, next } = await pool.use((connection) => read(connection, from))
       const patience = sleep(patienceMs, undefined, { ref: false })
-      await Promise.race([Promise.all(page.map(writeOnce)), patience])
-      if (page.length < dueAtOnce) return
-      afterSid = page.at(-1)!.sid
+      await Promise.race([Promise.all(due.map(writeOnce)), patience])
+      if (next === undefined) return
+      afterSid = next
     }
   } catch (error) {
     failures.push(error)

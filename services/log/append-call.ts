@@ -16,6 +16,8 @@ export type SessionAppend = {
   readonly names: readonly BroughtName[]
   readonly receipts: readonly ReceiptRow[]
   readonly guards: readonly Guard[]
+  /** With guards: the name by which this very call can be made void (`void-call.ts`), one of `names`. */
+  readonly sent?: string
 }
 
 export type ReceiptRow = {

@@ -3,24 +3,18 @@ import { Refusal } from '../../schema/errors.ts'
 import { ConnectionLost, DatabaseError, type Connection } from '../database/connection.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
-import { callAppend, guardFailed, type AppendResult } from './append-call.ts'
+import { appendAlone, tryAgain } from './append-alone.ts'
 import type { Outcome } from './command.ts'
 import { loadForDecision, lockSession, type Loaded } from './load-session.ts'
-import { eventIdsOf, shareOf, type Pending, type Share } from './pending.ts'
+import { eventIdsOf, receiptsOf, shareOf, type Pending, type Share } from './pending.ts'
 import type { Decidable } from './rules/decidable.ts'
 import { decide, type Decision, type Limits } from './rules/decide.ts'
-import type { DecidedEvent } from './rules/draft.ts'
-import { sameContent } from './rules/find-duplicates.ts'
+import { resolveUnknown } from './resolve-unknown.ts'
+import { writeReceipt } from './write-receipt.ts'
 
 /** What the careful way found: the outcome, and the session as it is now, if it is known. */
 export type Settled = { readonly outcome: Outcome; readonly session: Decidable | undefined }
 
-const uniqueViolation = '23505'
-/**
- * Another holds the row for longer than we wait; deadlock; serialisation; a transaction that ended
- * with an id that was taken; an owner that is not any more what the decision took it for: decided again.
- */
-const tryAgain: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '25P02', guardFailed])
 const lockTimeoutMs = 2_000
 
 /**
@@ -78,9 +72,6 @@ type Attempt =
 /** What was sent and not answered, so that a lost connection can be told from a lost append. */
 type Sending = { share: Share | undefined; incarnation: string | undefined }
 
-/** A call whose answer was lost, and the log that it was sent to. */
-export type Lost = { readonly share: Share; readonly incarnation: string | undefined }
-
 const tryOnce = async (
   pool: Pool,
   connection: Connection,
@@ -104,13 +95,17 @@ const tryOnce = async (
   }
   if (decision.kind === 'refused') throw decision.refusal
   if (decision.events.length === 0) {
+    for (const receipt of receiptsOf({ pending, decision })) {
+      const written = await writeReceipt(connection, command, loaded.session, receipt)
+      if (written !== 'ok') return { kind: written === 'conflict' ? 'lost' : 'again' }
+    }
     return { kind: 'settled', settled: { outcome: decision.outcome, session: loaded.session } }
   }
   const share = shareOf(command, loaded.session, [{ pending, decision }])
   const before = names.size
   sending.share = share
   sending.incarnation = pool.incarnation
-  const result = await append(connection, share)
+  const result = await appendAlone(connection, share)
   if (result === 'taken') {
     // An id is taken. Once its names are looked up, the next decision says which, and why.
     noteNames(decision, names)
@@ -126,16 +121,6 @@ const tryOnce = async (
     : { kind: 'again' }
 }
 
-const append = async (connection: Connection, share: Share): Promise<AppendResult | 'taken'> => {
-  try {
-    const [result] = await callAppend(connection, [share.append], { wait: true })
-    return result!
-  } catch (error) {
-    if (error instanceof DatabaseError && error.code === uniqueViolation) return 'taken'
-    throw error
-  }
-}
-
 const noteNames = (decision: Extract<Decision, { kind: 'accepted' }>, names: Set<string>): void => {
   for (const { name } of decision.names) names.add(name)
 }
@@ -147,66 +132,3 @@ const replay = (loaded: Loaded, { command }: Pending): Settled => {
   }
   return { outcome: { ...(result as Outcome), replayed: true }, session: loaded.session }
 }
-
-/**
- * Finds out what became of a share whose call was lost: the session as it is now if the share is in
- * the log, undefined if it is not and cannot come any more (the head has passed it). A look that
- * finds nothing at the expected head proves nothing, for the old backend may still commit: then the
- * same events are sent again with the same expected head, until the answer is definite.
- */
-export const resolveUnknown = async (
-  pool: Pool,
-  { share, incarnation }: Lost,
-  deadline: number,
-): Promise<Decidable | undefined> => {
-  const { append: sent, target } = share
-  let pause = 20
-  while (Date.now() < deadline) {
-    try {
-      const found = await pool.use(async (connection) => {
-        const loaded = await loadForDecision(connection, target, {
-          eventIds: sent.events.map((event) => event.eventId),
-          names: new Set(),
-        })
-        // Another log may have come behind the connection: its session of that number is not ours.
-        if (pool.incarnation !== incarnation) throw new OtherLog()
-        if (sent.sid !== 0 && loaded.session.sid !== sent.sid) throw new OtherLog()
-        // Each of them: one alone may have come through another server, sent there by its caller.
-        const there = (event: DecidedEvent): boolean => {
-          const stored = loaded.facts.events.get(event.eventId)
-          return stored?.seq === event.seq && sameContent(stored, event)
-        }
-        if (sent.events.every(there)) return { session: loaded.session }
-        if (loaded.session.head > sent.expected) return { session: undefined }
-        const result = await append(connection, share)
-        // Ids are looked at after the compare, under the lock: the lost call must fail on them too.
-        if (result === 'taken') return { session: undefined }
-        return result.outcome === 'ok'
-          ? { session: { sid: result.sid, head: sent.head, state: sent.state } }
-          : undefined
-      })
-      if (found) return found.session
-    } catch (error) {
-      const passing =
-        error instanceof ConnectionLost ||
-        (error instanceof DatabaseError && tryAgain.has(error.code)) ||
-        (error instanceof Refusal && error.code === 'overloaded')
-      // Whatever else is wrong with the look, it does not say that nothing was stored.
-      if (!passing) throw unknownOutcome(error)
-    }
-    await sleep(pause)
-    pause = Math.min(pause * 2, 500)
-  }
-  throw unknownOutcome(undefined)
-}
-
-class OtherLog extends Error {
-  override readonly name = 'OtherLog'
-}
-
-const unknownOutcome = (cause: unknown): Refusal =>
-  new Refusal(
-    'outcome_unknown',
-    'the connection to the database was lost during the append',
-    cause === undefined ? {} : { cause },
-  )

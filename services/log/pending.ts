@@ -1,7 +1,9 @@
 import type { Command, Outcome, Target } from './command.ts'
 import type { BroughtName } from './rules/draft.ts'
+import { newId } from './new-id.ts'
 import type { Decidable } from './rules/decidable.ts'
 import type { Decision } from './rules/decide.ts'
+import { sentName } from './rules/names.ts'
 import type { ReceiptRow, SessionAppend } from './append-call.ts'
 
 /** A command that waits for its answer. */
@@ -34,6 +36,9 @@ export const shareOf = (
   commands: readonly DecidedCommand[],
 ): Share => {
   const last = commands.at(-1)!.decision.next
+  const names = lastNotes(commands.flatMap(({ decision }) => decision.names))
+  const guards = commands.flatMap(({ decision }) => decision.guards)
+  const sent = guards.length === 0 ? undefined : sentName(newId('evt'))
   return {
     target,
     append: {
@@ -44,9 +49,10 @@ export const shareOf = (
       head: last.head,
       state: last.state,
       events: commands.flatMap(({ decision }) => decision.events),
-      names: lastNotes(commands.flatMap(({ decision }) => decision.names)),
+      names: sent === undefined ? names : [...names, { name: sent, seq: last.head }],
       receipts: commands.flatMap(receiptsOf),
-      guards: commands.flatMap(({ decision }) => decision.guards),
+      guards,
+      ...(sent !== undefined && { sent }),
     },
     commands,
     bytes: commands.reduce((sum, { pending }) => sum + pending.bytes, 0),
@@ -59,7 +65,8 @@ const lastNotes = (names: readonly BroughtName[]): readonly BroughtName[] => {
   return names.filter((n, index) => !n.replace || last.get(n.name) === index)
 }
 
-const receiptsOf = ({ pending, decision }: DecidedCommand): ReceiptRow[] => {
+/** What a command with a key leaves, so that the same again is answered the same. */
+export const receiptsOf = ({ pending, decision }: DecidedCommand): ReceiptRow[] => {
   const { receipt } = pending.command
   if (!receipt) return []
   return [

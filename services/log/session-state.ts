@@ -83,8 +83,12 @@ export type WaitingInput = { readonly kind: string; readonly delivery: 'steer' |
 
 export type OpenEpoch = { readonly worktreeId: string; readonly turn?: true }
 
-/** What was open before an importer's closings; `head` is the seq at which they may still be replaced. */
-export type ImportBefore = { readonly head: number; readonly open: OpenThings }
+/**
+ * Where the session's import ended: while its head is still `head` (harmless facts move it), all that
+ * is open is the source's. `open`: what was open before the importer's closings, which the source's
+ * next events may take the place of.
+ */
+export type ImportBefore = { readonly head: number; readonly open?: OpenThings }
 
 export type OpenThings = Pick<
   SessionState,
@@ -92,7 +96,7 @@ export type OpenThings = Pick<
 >
 
 /** Grows when the meaning of `state` changes; an older build does not write over a newer one's. */
-export const stateVersion = 2
+export const stateVersion = 3
 
 export const emptyState: SessionState = { fence: 0 }
 
@@ -104,6 +108,10 @@ export const openThings = (state: SessionState): OpenThings => ({
   ...(state.shells && { shells: state.shells }),
   ...(state.epochs && { epochs: state.epochs }),
 })
+
+/** Whether the session is a copy of its source still: nobody but the importer wrote anything that counts. */
+export const followsSource = (state: SessionState, head: number): boolean =>
+  state.importBefore?.head === head
 
 /** The entry under `key`, if the record has one of its own (an id may be `constructor`). */
 export const entryOf = <T>(

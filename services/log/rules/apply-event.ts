@@ -35,7 +35,7 @@ export type IncomingEvent = {
   readonly meta: EventMeta
 }
 
-/** Facts that leave an importer's closings replaceable: they change nothing that was closed. */
+/** Facts that leave a copy of a source one: its importer may go on, and replace its closings. */
 const harmlessToImports: ReadonlySet<string> = new Set([
   'session.renamed',
   'session.metadata.updated',

@@ -1,6 +1,12 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { Command } from '../command.ts'
-import { entryOf, openThings, withMembers, type SessionState } from '../session-state.ts'
+import {
+  entryOf,
+  followsSource,
+  openThings,
+  withMembers,
+  type SessionState,
+} from '../session-state.ts'
 import { applyEvent, type IncomingEvent } from './apply-event.ts'
 import type { Decidable, Extra } from './decidable.ts'
 import { lookup, note, type Draft } from './draft.ts'
@@ -23,6 +29,7 @@ export const applyImport = (
   const missing = missingOf(command.events, duplicates)
   if (!missing.some((event) => !event.meta.importClosing)) return { skipped: missing.length }
   checkClosingIds(command.events, duplicates)
+  checkUndiverged(draft)
   reopen(draft)
 
   let before: SessionState | undefined
@@ -39,8 +46,10 @@ export const applyImport = (
     }
   }
   draft.state = withMembers(draft.state, {
-    importBefore:
-      before && hasOpenThings(before) ? { head: draft.head, open: openThings(before) } : undefined,
+    importBefore: {
+      head: draft.head,
+      ...(before && hasOpenThings(before) && { open: openThings(before) }),
+    },
   })
   return { skipped }
 }
@@ -109,16 +118,20 @@ const closingTypes: ReadonlySet<string> = new Set([
   'epoch.failed',
 ])
 
+/** What anybody else wrote since, the store included, the source does not know of. */
+const checkUndiverged = ({ state, head }: Draft): void => {
+  const { importBefore } = state
+  if (!importBefore || followsSource(state, head)) return
+  throw new Refusal(
+    'import_diverged',
+    `the session was written to after seq ${importBefore.head}, where its import ended`,
+    { members: { importSeq: importBefore.head, headSeq: head } },
+  )
+}
+
 const reopen = (draft: Draft): void => {
   const before = draft.state.importBefore
-  if (!before) return
-  if (before.head !== draft.head) {
-    throw new Refusal(
-      'import_diverged',
-      `the session was written to after seq ${before.head}, where its import ended`,
-      { members: { importSeq: before.head, headSeq: draft.head } },
-    )
-  }
+  if (!before?.open) return
   const { turn, step, requests, compactions, shells, epochs } = before.open
   draft.state = withMembers(draft.state, {
     turn,

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { NewEvent } from '../../../schema/events/envelope.ts'
 import type { Act } from '../command.ts'
 import {
+  aliveOwner,
   called,
   dispatched,
   event,
@@ -14,6 +15,8 @@ import {
 const origin = { system: 'other', sessionId: 'ses_1' }
 const bring = (events: readonly NewEvent[]): Act => ({ kind: 'import', origin, events })
 const closing = { meta: { importClosing: true as const } }
+
+const note = () => event('note.added', { messageId: 'msg_n', role: 'system', text: 'x' })
 
 /** A source that was exported while its tool ran, and the same source later. */
 const source = () => {
@@ -64,7 +67,8 @@ t.test(
     t.equal(s.accept(bring([...begun, ...closings])).outcome.added, 0)
     const grown = s.accept(bring([...begun, ...rest]))
     t.match(grown.outcome, { added: 3, duplicates: 7 })
-    t.same(s.session.state, { fence: 1, origin }, 'and nothing is left open')
+    const ended = { fence: 1, origin, importBefore: { head: s.session.head } }
+    t.same(s.session.state, ended, 'and nothing is left open')
     t.equal(
       s.accept(bring([...begun, ...closings])).outcome.added,
       0,
@@ -88,9 +92,74 @@ t.test(
     s.session = before
     s.accept({
       kind: 'append',
-      events: [event('note.added', { messageId: 'msg_n', role: 'system', text: 'x' })],
+      events: [note()],
     })
     t.equal(s.refuse(bring([...begun, ...rest])).code, 'import_diverged')
+  },
+)
+
+/** A live source: its turn is under way, with a request that has expired, and it was asked to stop. */
+const liveSource = () => {
+  const asked = { requestId: 'req_1', kind: 'question' as const }
+  const by = { subject: 'someone' }
+  const begun = [
+    ...source().begun,
+    event('request.opened', { ...asked, expiresAt: '2026-01-01T00:00:00Z' }),
+    event('turn.interrupt.requested', { turnId: 'trn_1', reason: 'x', by, graceMs: 1 }),
+  ]
+  const rest = [
+    event('request.answered', { requestId: 'req_1', messageId: 'msg_a', answers: [['a']], by }),
+    event('turn.ended', { turnId: 'trn_1', outcome: 'interrupted', fence: 1 }),
+  ]
+  return { begun, rest }
+}
+
+const sweeps: readonly Act[] = [
+  { kind: 'expire-requests', eventId: 'evt_expire' },
+  { kind: 'end-interrupted', turnId: 'trn_1', eventId: 'evt_end' },
+  {
+    kind: 'fail-turn',
+    turnId: 'trn_1',
+    ownerId: 'other',
+    incarnation: 1,
+    reason: 'x',
+    eventId: 'evt_fail',
+  },
+]
+
+t.test('the deadlines of a source are its own: the store writes none of them', async (t) => {
+  const { begun, rest } = liveSource()
+  const s = rehearse()
+  s.names.set('clock:', { seq: 0, at: Date.parse('2026-01-02T00:00:00Z') })
+  s.owners.set('other', { ...aliveOwner, ended: true, lost: true })
+  s.accept(bring(begun))
+  s.accept({ kind: 'append', events: [event('session.viewed', {})] })
+  t.equal(s.accept(sweeps[0]!).events.length, 0)
+  for (const sweep of sweeps.slice(1)) t.equal(s.refuse(sweep).code, 'wrong_state', sweep.kind)
+  t.equal(s.accept(bring([...begun, ...rest])).outcome.added, 4, 'and the source goes on')
+})
+
+t.test(
+  'once somebody else wrote to it, a live session is the store’s, and its import diverged',
+  async (t) => {
+    for (const sweep of sweeps) {
+      const { begun, rest } = liveSource()
+      const s = rehearse()
+      s.names.set('clock:', { seq: 0, at: Date.parse('2026-01-02T00:00:00Z') })
+      s.owners.set('other', { ...aliveOwner, ended: true, lost: true })
+      s.accept(bring(begun))
+      s.accept({ kind: 'append', events: [note()] })
+      t.ok(s.accept(sweep).events.length > 0, sweep.kind)
+      for (const events of [
+        [...begun, ...rest],
+        [...begun, rest[1]!],
+      ]) {
+        const refusal = s.refuse(bring(events))
+        t.equal(refusal.code, 'import_diverged')
+        t.match(refusal.members, { importSeq: 9 })
+      }
+      t.equal(s.accept(bring(begun)).outcome.added, 0, 'what is known is answered')
+    }
   },
 )
 
@@ -226,6 +295,8 @@ t.test('what a source says of an expiry that is no instant expires nothing', asy
       asks('req_later', '2030-01-01T00:00:00+15:59'),
     ]),
   )
+  // From here on the session is no copy of its source.
+  s.accept({ kind: 'append', events: [note()] })
   s.names.set('clock:', { seq: 0, at: Date.parse('2026-01-01T00:00:00Z') })
   s.accept({ kind: 'expire-requests', eventId: 'evt_expire' })
   t.same(

@@ -32,6 +32,9 @@ export const effectName = (effectKey: string): string => `effect:${effectKey}`
 export const keyedCallName = (messageId: string, callId: string): string =>
   `keyed:${messageId}/${callId}`
 
+/** Of one call that has guards: it stores nothing if the name is there (`void-call.ts`). */
+export const sentName = (id: string): string => `sent:${id}`
+
 /** The title that an importer gave last: a session's title is in no state. */
 export const importedTitleName = 'title:imported'
 

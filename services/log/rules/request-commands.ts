@@ -2,7 +2,7 @@ import { Refusal } from '../../../schema/errors.ts'
 import type { EventData } from '../../../schema/events/event-table.ts'
 import { canonicalJson } from '../../json/canonical.ts'
 import type { Answer, Command } from '../command.ts'
-import { entryOf } from '../session-state.ts'
+import { entryOf, followsSource } from '../session-state.ts'
 import { applyEvent, storeEvent } from './apply-event.ts'
 import { checkAnswer } from './check-answer.ts'
 import type { Extra } from './decidable.ts'
@@ -60,8 +60,9 @@ export const closeRequest = (draft: Draft, command: Of<'close-request'>): Extra 
   return {}
 }
 
-/** Closes what has expired by the database's clock. */
+/** Closes what has expired by the database's clock; a source that is copied closes its own. */
 export const expireRequests = (draft: Draft, { eventId }: Of<'expire-requests'>): Extra => {
+  if (followsSource(draft.state, draft.head)) return {}
   const now = clockNow(draft)
   for (const [requestId, { expiresAt }] of Object.entries(draft.state.requests ?? {})) {
     // What an importer brought in may be no instant: then it does not expire.

@@ -1,7 +1,7 @@
 import { Refusal } from '../../../schema/errors.ts'
 import type { EventData } from '../../../schema/events/event-table.ts'
 import type { Command } from '../command.ts'
-import type { OpenTurn } from '../session-state.ts'
+import { followsSource, type OpenTurn } from '../session-state.ts'
 import { applyClosings, applyEvent, storeEvent } from './apply-event.ts'
 import type { Extra } from './decidable.ts'
 import { derivedEventId, lookup, type Draft } from './draft.ts'
@@ -101,6 +101,7 @@ export const interruptTurn = (draft: Draft, command: Of<'interrupt-turn'>): Extr
 export const endInterrupted = (draft: Draft, command: Of<'end-interrupted'>): Extra => {
   const { turnId, eventId } = command
   const turn = needTurn(draft, turnId)
+  checkNotSource(draft, turnId)
   if (!turn.interrupt) throw new Refusal('wrong_state', `nobody asked to interrupt turn ${turnId}`)
   if (!isDue(draft, turn) && !isGone(draft, turn).gone) {
     throw new Refusal('wrong_state', `the interruption of turn ${turnId} is not due`)
@@ -113,6 +114,7 @@ export const endInterrupted = (draft: Draft, command: Of<'end-interrupted'>): Ex
 export const failTurn = (draft: Draft, command: Of<'fail-turn'>): Extra => {
   const { turnId, ownerId, incarnation, reason, eventId } = command
   const turn = needTurn(draft, turnId)
+  checkNotSource(draft, turnId)
   const isTheirs = turn.ownerId === ownerId && (turn.incarnation ?? 0) <= incarnation
   if (turn.released || !isTheirs || !isGone(draft, turn).gone) {
     throw new Refusal('wrong_state', `turn ${turnId} is not held by what exited of ${ownerId}`)
@@ -123,6 +125,13 @@ export const failTurn = (draft: Draft, command: Of<'fail-turn'>): Extra => {
     error: { kind: 'aborted', message: reason },
   })
   return {}
+}
+
+/** What a sweep must leave alone: a source that is copied ends its turn itself. */
+const checkNotSource = ({ state, head }: Draft, turnId: string): void => {
+  if (followsSource(state, head)) {
+    throw new Refusal('wrong_state', `turn ${turnId} is that of the session's source`)
+  }
 }
 
 type EndOf = Partial<Pick<EventData<'turn.ended'>, 'outcome' | 'stopReason' | 'error'>>
