@@ -280,3 +280,34 @@ t.test(
     t.same((await page(after)).data.map(wordsOf), ['turn s79 trn_79@1'])
   },
 )
+
+t.test(
+  'a copy that only its source has written to is the source’s work, and anybody’s when it is written to here',
+  async (t) => {
+    await using api = await openTestApp()
+    const { work, input, project, end } = hooks(api)
+    const origin = { system: 'other', sessionId: 's', live: true }
+    const started = { turnId: 'trn', ownerId: 'theirs', fence: 1, inputs: [] }
+    await api.log.execute({
+      tenant: 1,
+      sessionId: 's',
+      kind: 'import',
+      origin,
+      events: [event('session.created', { origin }), event('turn.started', started)],
+    })
+    for (const what of ['in the tail', 'projected']) {
+      t.same(await work(), [], what)
+      await project()
+    }
+    await input('s', 'msg')
+    t.same(await work(), ['turn s trn@1'], 'its turn has no owner here')
+    await api.call('POST', '/v1/sessions/s/turns/trn/claim', {
+      ownerId: 'own_1',
+      incarnation: 1,
+      fromFence: 1,
+    })
+    t.same(await work(), [])
+    await end('s', 'trn', 2)
+    t.same(await work(), ['input s msg'])
+  },
+)

@@ -2,6 +2,7 @@ import type { Connection } from '../database/connection.ts'
 import { numberList } from '../database/lists.ts'
 import type { SessionRow } from '../log/load-session.ts'
 import { heldName, messageName, settledRequestName } from '../log/rules/names.ts'
+import { followsSource } from '../log/session-state.ts'
 import { holderKey, type GoneOwners } from './gone-owners.ts'
 
 /**
@@ -23,7 +24,8 @@ export type WorkOfSession = Work & { readonly sid: number; readonly holder?: str
 /**
  * What is work in these sessions, in the order of sid and seq. In a session whose turn is active it is
  * the turn, if its owner is gone or has released it, and nothing else: inputs and answers are its
- * owner's while it runs, and named by the report of who claims it. A deleted session has none.
+ * owner's while it runs, and named by the report of who claims it. A deleted session has none, nor has
+ * a copy that only its source has written to: there an owner of the source's is at it.
  */
 export const workOf = async (
   connection: Connection,
@@ -59,9 +61,9 @@ type Part = (
   | { readonly kind: 'turn'; readonly turnId: string; readonly fromFence: number }
 ) & { readonly name: string; readonly startedSeq?: number; readonly holder?: string }
 
-const partsOf = ({ state }: SessionRow, gone: GoneOwners): readonly Part[] => {
+const partsOf = ({ state, headSeq }: SessionRow, gone: GoneOwners): readonly Part[] => {
   const { turn, deleted, inputs = {}, answers = {} } = state
-  if (deleted) return []
+  if (deleted || followsSource(state, headSeq)) return []
   if (turn) {
     const { turnId, ownerId, incarnation, fence, startedSeq, released } = turn
     const holder =

@@ -361,31 +361,6 @@ t.test('rule 18: an allow_once that was not used is void after a take-over', asy
   }
 })
 
-t.test(
-  'rule 11: who takes over is told of calls that were unknown before, until they are resolved',
-  async (t) => {
-    const s = rehearseTurn()
-    s.accept(inTurn(stepStarted(), called('c1'), called('c2'), dispatched('c1'), dispatched('c2')))
-    t.equal(takeOver(s).unknown, undefined, 'those of now are among the calls')
-    lose(s, 'own_2')
-    t.same(s.accept(claim(2, 'own_a')).outcome.turn!.report!.unknown, [
-      { messageId: 'msg_1', callId: 'c1' },
-      { messageId: 'msg_1', callId: 'c2' },
-    ])
-    const found = {
-      messageId: 'msg_1',
-      callId: 'c1',
-      outcome: 'ok' as const,
-      evidence: 'it is there',
-    }
-    s.accept({ kind: 'append', events: [event('tool.resolved', found)] })
-    lose(s, 'own_a')
-    t.same(s.accept(claim(3, 'own_b')).outcome.turn!.report!.unknown, [
-      { messageId: 'msg_1', callId: 'c2' },
-    ])
-  },
-)
-
 t.test('rule 14: failures in a row are counted over take-overs', async (t) => {
   const s = rehearseTurn()
   s.limits = { mostFailures: 2 }
