@@ -14,6 +14,11 @@ export const Projection = reply({
   name: Type.String(),
   liveGeneration: Generation,
   fold: Fold,
+  stalled: Type.Optional(
+    Type.Integer({
+      description: 'sessions that the lists have set aside for an event that they cannot take',
+    }),
+  ),
   generations: Type.Array(
     reply({
       generation: Generation,

@@ -75,6 +75,21 @@ create table stemma.waiting (
 -- statement
 create index waiting_of_tenant on stemma.waiting (version, tenant, sid)
 -- statement
+-- Sessions that these lists have set aside, because their event at this seq cannot be folded or
+-- written: their rows stay as they were. They are tried again when the head is above the one given
+-- here, not too often, until a limit of tries, and under another version.
+create table stemma.lists_stalled (
+  version int not null,
+  sid bigint not null,
+  tenant int not null,
+  seq bigint not null,
+  code text collate "C" not null,
+  head bigint not null,
+  tries int not null,
+  tried_at timestamptz not null,
+  primary key (version, sid)
+)
+-- statement
 -- The list of sessions is written anew with them: a build before this one goes on with its own rows.
 insert into stemma.sessions_checkpoint (version, position) values (2, 0)
 -- statement

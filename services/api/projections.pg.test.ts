@@ -16,7 +16,7 @@ t.test('an admin starts a rebuild and follows it, and nobody else does', async (
     status: 200,
     body: {
       data: [
-        { name: 'sessions', liveGeneration: 2 },
+        { name: 'sessions', liveGeneration: 2, stalled: 0 },
         { name: 'transcript', liveGeneration: 1, fold: 1, generations: [{ state: 'whole' }] },
       ],
     },

@@ -24,9 +24,10 @@ export const runProjections = async (argv: string[]): Promise<number> => {
   return 0
 }
 
-const line = ({ name, liveGeneration, fold, generations }: Projection): string => {
+const line = ({ name, liveGeneration, fold, stalled = 0, generations }: Projection): string => {
   const others = generations
     .filter(({ generation, state }) => generation !== liveGeneration && state !== 'removed')
     .map(({ generation, state }) => `, generation ${generation} is ${state}`)
-  return `${name}: generation ${liveGeneration} is live (fold ${fold})${others.join('')}`
+  const aside = stalled === 0 ? '' : `, sessions set aside: ${stalled}`
+  return `${name}: generation ${liveGeneration} is live (fold ${fold})${others.join('')}${aside}`
 }

@@ -1,106 +1,69 @@
-import { isListed, listTypes } from '../../projections/lists/fold-lists.ts'
-import { sessionInfoTypes } from '../../projections/sessions/fold.ts'
 import { sessionsVersion } from '../../projections/sessions/session-info.ts'
-import { plainText } from '../../projections/sessions/plain-text.ts'
 import type { Connection } from '../database/connection.ts'
-import { booleanList, numberList, textList } from '../database/lists.ts'
+import { numberList } from '../database/lists.ts'
 import type { Pool } from '../database/pool.ts'
 import { runTransaction } from '../database/run-transaction.ts'
 import { readHorizon } from '../log/read-horizon.ts'
-import {
-  columnsWithDataOf,
-  foldInfoEvent,
-  readInfoRows,
-  storedOf,
-  type InfoEvent,
-  type InfoRow,
-} from '../reads/session-rows.ts'
-import { writeLists } from './write-lists.ts'
-
-const chunkEvents = 5_000
-
-const eventColumns = columnsWithDataOf([...sessionInfoTypes, ...listTypes])
+import type { PlacedEvent } from '../reads/list-event.ts'
+import { retryStalled } from './retry-stalled.ts'
+import { chunkEvents, eventColumns, toProblem, writeOrSetAside, type Stalled } from './set-aside.ts'
 
 /**
  * Follows the order of all events: folds what lies between the checkpoint and the horizon into the
  * rows of sessions, turns, requests and what waits, one write for each, and moves the checkpoint in
- * the same transaction. Another server that is at it is left to it. Gives whether there is more to
- * do at once.
+ * the same transaction. Another server that is at it is left to it. A session with an event that
+ * cannot be folded or written is set aside, reported, and holds up no other. Gives whether there is
+ * more to do at once.
  */
-export const projectSessions = async (pool: Pool): Promise<boolean> => {
+export const projectSessions = async (
+  pool: Pool,
+  report: (problem: unknown) => void = () => {},
+): Promise<boolean> => {
   const horizon = await pool.use(readHorizon)
-  return runTransaction(pool, {}, async (connection) => {
+  const { full, stalled } = await projectChunk(pool, horizon)
+  for (const one of stalled) report(toProblem(one))
+  if (!full) await retryStalled(pool, report)
+  return full
+}
+
+const projectChunk = (
+  pool: Pool,
+  horizon: number,
+): Promise<{ readonly full: boolean; readonly stalled: readonly Stalled[] }> =>
+  runTransaction(pool, {}, async (connection) => {
     const [checkpoint] = await connection.query<{ position: number }>(
       `select position from stemma.sessions_checkpoint where version = $1 for update skip locked`,
       [sessionsVersion],
     )
-    if (!checkpoint || checkpoint.position >= horizon) return false
-    const events = await connection.query<InfoEvent & { tenant: number }>(
-      `select e.tenant, ${eventColumns} from stemma.event e
+    if (!checkpoint || checkpoint.position >= horizon) return { full: false, stalled: [] }
+    const events = await connection.query<PlacedEvent>(
+      `select ${eventColumns} from stemma.event e
          where e.position > $1 and e.position <= $2 order by e.position limit $3`,
       [checkpoint.position, horizon, chunkEvents],
     )
-    await writeInfos(connection, events)
-    await writeLists(
+    const aside = await readAside(connection, events)
+    const stalled = await writeOrSetAside(
       connection,
-      events
-        .filter(({ type }) => isListed(type))
-        .map((event) => ({ ...storedOf(event), ...placeOf(event) })),
+      // A session's events side by side, in the order of seq.
+      events.filter(({ sid }) => !aside.has(sid)).toSorted((a, b) => a.sid - b.sid),
     )
     const full = events.length === chunkEvents
     await connection.query(
       'update stemma.sessions_checkpoint set position = $2 where version = $1',
       [sessionsVersion, full ? events.at(-1)!.position : horizon],
     )
-    return full
+    return { full, stalled }
   })
-}
 
-const placeOf = ({ sid, tenant, position }: InfoEvent & { tenant: number }) => ({
-  sid,
-  tenant,
-  position,
-})
-
-const writeInfos = async (
+/** Those of the events' sessions that are set aside. */
+const readAside = async (
   connection: Connection,
-  events: readonly (InfoEvent & { tenant: number })[],
-): Promise<void> => {
-  const infos = new Map<number, InfoRow>()
-  const tenants = new Map<number, number>()
-  for (const { sid, tenant } of events) tenants.set(sid, tenant)
-  for (const row of await readInfoRows(connection, [...tenants.keys()])) infos.set(row.sid, row)
-  for (const event of events) {
-    const before = infos.get(event.sid) ?? { sid: event.sid, seq: 0, touched: 0, info: undefined }
-    infos.set(event.sid, foldInfoEvent(before, event))
-  }
-  const rows = [...infos.values()].flatMap((row) => (row.info ? [{ ...row, info: row.info }] : []))
-  if (rows.length === 0) return
-  await connection.query(writeSql, [
-    sessionsVersion,
-    numberList(rows.map((row) => row.sid)),
-    numberList(rows.map((row) => tenants.get(row.sid)!)),
-    numberList(rows.map((row) => row.seq)),
-    numberList(rows.map((row) => row.touched)),
-    booleanList(rows.map(({ info }) => info.archived ?? false)),
-    booleanList(rows.map(({ info }) => info.deleted ?? false)),
-    textList(rows.map(({ info }) => plainText(info.project ?? ''))),
-    textList(rows.map(({ info }) => plainText(info.parent?.sessionId ?? ''))),
-    textList(rows.map(({ info }) => plainText(info.title ?? ''))),
-    textList(rows.map(({ info }) => JSON.stringify(info))),
-  ])
+  events: readonly PlacedEvent[],
+): Promise<ReadonlySet<number>> => {
+  const rows = await connection.query<{ sid: number }>(
+    `select sid from stemma.lists_stalled
+       where version = $1 and sid = any ($2::text::bigint[])`,
+    [sessionsVersion, numberList([...new Set(events.map(({ sid }) => sid))])],
+  )
+  return new Set(rows.map(({ sid }) => sid))
 }
-
-const writeSql = `insert into stemma.session_info as s
-    (version, sid, tenant, seq, touched, archived, deleted, project, parent, title, data)
-  select $1, u.sid, u.tenant, u.seq, u.touched, u.archived, u.deleted, nullif(u.project, ''),
-      nullif(u.parent, ''), coalesce(u.title, ''), u.data::json
-    from unnest($2::text::bigint[], $3::text::int[], $4::text::bigint[], $5::text::bigint[],
-      $6::text::boolean[], $7::text::boolean[], string_to_array($8, chr(30)),
-      string_to_array($9, chr(30)), string_to_array($10, chr(30)), string_to_array($11, chr(30)))
-      u(sid, tenant, seq, touched, archived, deleted, project, parent, title, data)
-  on conflict (version, sid) do update
-    set seq = excluded.seq, touched = excluded.touched, archived = excluded.archived,
-      deleted = excluded.deleted, project = excluded.project, parent = excluded.parent,
-      title = excluded.title, data = excluded.data
-    where s.seq < excluded.seq`

@@ -97,7 +97,7 @@ export const startProjector = (deps: {
   const sessions = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await attempt(async () => {
-        while (await projectSessions(pool)) if (stopping.signal.aborted) return
+        while (await projectSessions(pool, report)) if (stopping.signal.aborted) return
       })
       await pause(sessionsEveryMs)
     }

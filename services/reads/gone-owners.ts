@@ -4,6 +4,7 @@ import { sessionsVersion } from '../../projections/sessions/session-info.ts'
 import type { TurnRow } from '../../projections/turns/turn-row.ts'
 import type { Connection } from '../database/connection.ts'
 import { numberList } from '../database/lists.ts'
+import { isId } from './list-event.ts'
 
 /** Owners of active turns that do not hold them any more, by `holderKey`. */
 export type GoneOwners = ReadonlyMap<string, GoneOwner>
@@ -40,7 +41,10 @@ export const readGoneOwners = async (
   tail: readonly Entry<TurnRow>[],
 ): Promise<GoneOwners> => {
   const held = tail.flatMap(({ ownerId, incarnation, endedSeq }) =>
-    endedSeq === null && incarnation !== null ? [{ ownerId, incarnation }] : [],
+    // The tail may hold what no row can.
+    endedSeq === null && Number.isSafeInteger(incarnation) && isId(ownerId)
+      ? [{ ownerId, incarnation }]
+      : [],
   )
   const rows = await connection.query<{
     owner_id: string

@@ -102,15 +102,21 @@ const cursorAfter = (row: Listed, query: SessionsQuery, horizon: number): Sessio
   return { order: 'updated', phase: 2, touched: Math.min(row.touched, horizon) }
 }
 
-/** The sessions that were appended to after the checkpoint of the kept rows, as they are now. */
+/** The sessions that were appended to after the checkpoint of the kept rows, or are set aside. */
 const readOverlay = async (
   connection: Connection,
   tenant: number,
 ): Promise<Map<number, number>> => {
   const rows = await connection.query<{ sid: number; touched: number }>(
-    `select sid, max(position) as touched from stemma.event
-       where tenant = $1
-         and position > (select position from stemma.sessions_checkpoint where version = $2)
+    `select sid, max(touched) as touched from (
+         select sid, position as touched from stemma.event
+           where tenant = $1
+             and position > (select position from stemma.sessions_checkpoint where version = $2)
+         union all
+         select l.sid, e.position from stemma.lists_stalled l
+           cross join lateral (select position from stemma.event
+             where sid = l.sid order by seq desc limit 1) e
+           where l.version = $2 and l.tenant = $1) changed
        group by sid`,
     [tenant, sessionsVersion],
   )
@@ -250,5 +256,8 @@ const matches = ({ info, state }: Listed, query: SessionsQuery): boolean =>
     sessionStatus(state) === query.status) &&
   (query.project === undefined || info.project === query.project) &&
   (query.parent === undefined || info.parent?.sessionId === query.parent) &&
-  (query.search === undefined ||
-    (info.title ?? '').toLowerCase().includes(query.search.toLowerCase()))
+  (query.search === undefined || titleOf(info).toLowerCase().includes(query.search.toLowerCase()))
+
+/** Of a session that is set aside it may be anything. */
+const titleOf = ({ title }: { readonly title?: unknown }): string =>
+  typeof title === 'string' ? title : ''

@@ -3,6 +3,7 @@ import type { EventData } from '../../schema/events/event-table.ts'
 import { Refusal } from '../../schema/errors.ts'
 import type { Connection } from '../database/connection.ts'
 import { numberList } from '../database/lists.ts'
+import { isId } from './list-event.ts'
 import type { SessionState } from '../log/session-state.ts'
 
 /** A session of a tree. `parentSessionId` is its parent there: the first member has none. */
@@ -45,7 +46,7 @@ export const readTree = async (
 
 type Row = { sid: number; session_id: string; parent: string | null; state: string }
 
-/** Who was created with a parent after the checkpoint of the kept rows. */
+/** Who was created with a parent after the checkpoint of the kept rows, or was set aside at once. */
 const readCreated = async (
   connection: Connection,
   tenant: number,
@@ -53,12 +54,18 @@ const readCreated = async (
   const rows = await connection.query<{ sid: number; data: string }>(
     `select sid, data::text as data from stemma.event
        where tenant = $1 and seq = 1 and type = 'session.created' and position > coalesce(
-         (select position from stemma.sessions_checkpoint where version = $2), 0)`,
+         (select position from stemma.sessions_checkpoint where version = $2), 0)
+     union all
+     select l.sid, e.data from stemma.lists_stalled l
+       cross join lateral (select data::text as data from stemma.event
+         where sid = l.sid and seq = 1 and type = 'session.created') e
+       where l.version = $2 and l.tenant = $1 and l.seq = 1`,
     [tenant, sessionsVersion],
   )
   return rows.flatMap(({ sid, data }) => {
-    const { parent } = JSON.parse(data) as EventData<'session.created'>
-    return parent ? [{ sid, parent: parent.sessionId }] : []
+    const created = JSON.parse(data) as EventData<'session.created'> | null
+    const parent = created?.parent?.sessionId
+    return isId(parent) ? [{ sid, parent }] : []
   })
 }
 

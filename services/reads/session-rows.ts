@@ -67,6 +67,15 @@ export const foldInfoEvent = (row: InfoRow, event: InfoEvent): InfoRow => {
   }
 }
 
+/** The same, where an event that cannot be folded counts as one of an unknown type. */
+const foldWhatCanBe = (row: InfoRow, event: InfoEvent): InfoRow => {
+  try {
+    return foldInfoEvent(row, event)
+  } catch {
+    return foldInfoEvent(row, { ...event, type: 'x.unreadable', data: null })
+  }
+}
+
 /** The infos of some sessions with all their events folded in: never older than the snapshot. */
 export const readCurrentInfos = async (
   connection: Connection,
@@ -86,7 +95,7 @@ export const readCurrentInfos = async (
     [`{${rows.map((r) => r.sid).join(',')}}`, `{${rows.map((r) => r.seq).join(',')}}`],
   )
   for (const event of events) {
-    infos.set(event.sid, foldInfoEvent(infos.get(event.sid)!, event))
+    infos.set(event.sid, foldWhatCanBe(infos.get(event.sid)!, event))
   }
   return infos
 }
