@@ -58,6 +58,12 @@ const hooks = ({ call, database, log }: TestApp) => {
   }
 }
 
+const lapses = async ({ call }: TestApp, ownerId: string): Promise<void> => {
+  const status = async (): Promise<string> =>
+    ((await call('GET', `/v1/owners/${ownerId}`)).body as { data: { status: string } }).data.status
+  while ((await status()) !== 'lapsed') await sleep(50)
+}
+
 const wordsOf = (item: Item): string =>
   [
     item.kind,
@@ -70,7 +76,7 @@ t.test(
   async (t) => {
     await using api = await openTestApp()
     const { session, input, start, end, register, answered, work, project, post } = hooks(api)
-    await register('own_lease', { lifetime: 'lease', ttlMs: 300 })
+    await register('own_lease', { lifetime: 'lease', ttlMs: 1_500 })
     await register('own_left', { lifetime: 'lease', ttlMs: 60_000 })
     await register('own_again', { lifetime: 'process' })
     for (const id of ['idle', 'waits', 'runs', 'lapses', 'leaves', 'again', 'gives', 'gone']) {
@@ -92,11 +98,12 @@ t.test(
       'input waits msg_shell',
       'answer asked req_1',
     ]
+    await api.call('PUT', '/v1/owners/own_lease/heartbeat', { incarnation: 1 })
     t.same(await work(), waiting, 'what a live owner has is its own')
     await api.call('DELETE', '/v1/owners/own_left', { incarnation: 1 })
     await register('own_again', { lifetime: 'process' })
     await post('/v1/sessions/gives/turns/trn_gives/release', { fence: 1 })
-    await sleep(500)
+    await lapses(api, 'own_lease')
     const all = [
       ...waiting.slice(0, 3),
       'turn lapses trn_lapses@1',
