@@ -46,6 +46,7 @@ export const errorTable = {
   owner_alive: row(409, 'The owner of the turn is alive'),
   owner_superseded: row(409, 'The owner has registered again'),
   owner_exited: row(409, 'The owner has exited'),
+  owner_lapsed: row(409, 'The lease of the owner has lapsed'),
   open_tool_calls: row(409, 'A step cannot end while a tool call is unsettled'),
   incomplete_stream: row(409, 'A step cannot end without a known finish'),
   attempts_spent: row(409, 'The turn has had all the failed attempts in a row that it may have'),

@@ -21,6 +21,13 @@ export const CallOutcome = Type.Union([
   Type.Literal('cancelled'),
   Type.Literal('unknown'),
 ])
+/** What a call turned out to have been: to say that it is unknown explains nothing. */
+const FoundOutcome = Type.Union([
+  Type.Literal('ok'),
+  Type.Literal('error'),
+  Type.Literal('denied'),
+  Type.Literal('cancelled'),
+])
 
 export const partEvents = {
   'text.started': owner(Started),
@@ -61,7 +68,7 @@ export const partEvents = {
     strict({
       messageId: Id,
       callId: Id,
-      outcome: CallOutcome,
+      outcome: FoundOutcome,
       content: Type.Optional(Content),
       evidence: Json,
     }),

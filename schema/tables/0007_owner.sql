@@ -67,8 +67,8 @@ language sql volatile as $body$
 $body$
 -- statement
 -- Guards: what an append needs of owners, checked after each owner's lock and before the sessions'
--- (a heartbeat waits for `lost` alone). g_need: `current` (this incarnation is registered and has not
--- ended), `lost` (this incarnation's turns may be claimed). What fails is raised: nothing is appended.
+-- (a heartbeat waits for `lost` alone). g_need: `current` (this incarnation is registered, and its
+-- turns may not be claimed), `lost` (this incarnation's turns may be claimed). What fails is raised: nothing is appended.
 create function stemma.check_owners_v1(
   g_tenant int[], g_owner text, g_incarnation bigint[], g_need text[]
 ) returns void language plpgsql volatile as $body$
@@ -87,7 +87,7 @@ begin
     select n.incarnation, n.ended, n.lost into found_incarnation, owner_ended, owner_lost
       from stemma.owner_now_v1(g_tenant[i], owners[i]) n;
     if (case g_need[i]
-        when 'current' then found_incarnation = g_incarnation[i] and not owner_ended
+        when 'current' then found_incarnation = g_incarnation[i] and not owner_lost
         when 'lost' then found_incarnation > g_incarnation[i]
           or found_incarnation = g_incarnation[i] and owner_lost
       end) is not true then

@@ -1,6 +1,6 @@
 /**
  * What an append needs of an owner, checked under its lock in the call itself: `current`, this
- * incarnation is registered and has not ended; `lost`, the turns of this incarnation may be claimed.
+ * incarnation is registered, has not ended and its lease holds; `lost`, the turns of this incarnation may be claimed.
  */
 export type Guard = {
   readonly tenant: number

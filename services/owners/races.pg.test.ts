@@ -173,3 +173,23 @@ t.test('of many that claim at once one takes the turn, and its fence is one more
   }
   t.same([...a.reported, ...b.reported], [])
 })
+
+t.test(
+  'an owner whose lease has lapsed starts and claims nothing before a heartbeat',
+  async (t) => {
+    await using api = await openTestApp()
+    const turn = await holdTurn(api, 's')
+    await api.call('POST', `${turn.at}/release`, { fence: 1 })
+    await api.call('POST', '/v1/sessions', { sessionId: 'other' })
+    await lapsed(api)
+    const start = { turnId: 'trn', ownerId: 'own_1', incarnation: 1 }
+    const refused = { status: 409, body: { code: 'owner_lapsed' } }
+    t.match(await api.call('POST', '/v1/sessions/other/turns', start), refused)
+    t.match(await turn.claim('own_1', 2), refused)
+    await api.database.pool.use((connection) =>
+      connection.query(`update stemma.owner set ttl_ms = 60000 where owner_id = 'own_1'`),
+    )
+    t.equal((await api.call('PUT', '/v1/owners/own_1/heartbeat', { incarnation: 1 })).status, 200)
+    t.equal((await turn.claim('own_1', 2)).status, 200)
+  },
+)

@@ -241,6 +241,7 @@ const isCurrent = (m: Plain, act: { ownerId: string; incarnation: number }, why:
   why.says(act.incarnation < owner!.incarnation, 'owner_superseded')
   why.says(act.incarnation > owner!.incarnation, 'wrong_state')
   why.says(owner!.ended, 'owner_exited')
+  why.says(owner!.lost && !owner!.ended, 'owner_lapsed')
 }
 
 /** Rules 7, 11 and 18. */

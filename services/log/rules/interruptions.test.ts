@@ -1,3 +1,4 @@
+import type { Act } from '../command.ts'
 import t from 'tap'
 import type { EventData } from '../../../schema/events/event-table.ts'
 import {
@@ -120,7 +121,7 @@ t.test(
       })
       const late = s.refuse(underFence(fence, turnEnded()))
       t.equal(late.code, 'fenced', 'the store raised the fence')
-      t.same(late.members, { turnId: 'trn_1', fence: fence + 1 })
+      t.match(late.members, { turnId: 'trn_1', fence: fence + 1, outcome: 'interrupted' })
       t.equal(s.session.state.fence, fence + 1)
     }
   },
@@ -222,7 +223,7 @@ t.test('rule 5: the turn of an owner that has exited is failed under a higher fe
     error: { kind: 'aborted', message: 'crash' },
   })
   t.equal(s.refuse(inTurn(turnEnded())).code, 'fenced')
-  t.equal(s.accept(startTurn('trn_2')).outcome.turn?.fence, 3)
+  t.equal(s.accept({ ...startTurn('trn_2'), ownerId: 'own_2' } as Act).outcome.turn?.fence, 3)
 })
 
 t.test('rule 9: a turn that was to be interrupted is not failed with its owner', async (t) => {

@@ -1,5 +1,5 @@
 import { Refusal } from '../../../schema/errors.ts'
-import { eventTable } from '../../../schema/events/event-table.ts'
+import { eventTable, type EventData } from '../../../schema/events/event-table.ts'
 import type { OpenTurn } from '../session-state.ts'
 import { lookup, type Draft } from './draft.ts'
 import { turnEndName, turnName } from './names.ts'
@@ -40,29 +40,50 @@ export const checkOwner = (draft: Draft, held: Held, events: readonly IncomingEv
   if (lookup(draft, turnName(held.turnId)) === undefined) {
     throw new Refusal('no_turn', `turn ${held.turnId} was never started in this session`)
   }
-  const end = lookup(draft, turnEndName(held.turnId))?.data as { fence?: number } | undefined
-  if (end?.fence !== undefined) checkFence(held.turnId, held.fence, end.fence)
+  const end = lookup(draft, turnEndName(held.turnId))?.data as EventData<'turn.ended'> | undefined
+  if (end?.fence !== undefined) checkEndFence(held.turnId, held.fence, end)
   throw turnSettled(draft, held.turnId)
 }
 
 /** Whether the turn is held under this fence: one that was released is held by nobody. */
-export const checkHeld = ({ turnId, fence, released }: OpenTurn, given: number): void => {
-  checkFence(turnId, given, fence)
+export const checkHeld = (turn: OpenTurn, given: number): void => {
+  const { turnId, fence, released } = turn
+  checkFence(turn, given)
   if (!released) return
   throw new Refusal('wrong_state', `turn ${turnId} was released: it is claimed before it goes on`, {
     members: { turnId, fence },
   })
 }
 
-export const checkFence = (turnId: string, given: number, current: number): void => {
-  if (given < current) {
-    throw new Refusal('fenced', `turn ${turnId} is held under fence ${current}, not ${given}`, {
-      members: { turnId, fence: current },
-    })
-  }
-  if (given > current) {
-    throw new Refusal('wrong_state', `fence ${given} of turn ${turnId} was never given out`, {
-      members: { turnId, fence: current },
-    })
-  }
+/** Whether that is the turn's fence; a lower one is refused with who holds the turn, if anybody does. */
+export const checkFence = ({ turnId, fence, ownerId, released }: OpenTurn, given: number): void => {
+  const members = { turnId, fence, ...(released ? { released } : { ownerId }) }
+  const now = released ? 'was released' : `is held by ${ownerId}`
+  if (given < fence)
+    throw fenced(`turn ${turnId} ${now}, under fence ${fence}, not ${given}`, members)
+  if (given > fence) throw neverGiven(turnId, fence, given)
 }
+
+/** The same of a turn that has ended, under the fence that it ended with. */
+const checkEndFence = (
+  turnId: string,
+  given: number,
+  { fence, outcome }: EventData<'turn.ended'>,
+): void => {
+  const members = { turnId, fence, outcome }
+  if (given < fence) {
+    throw fenced(
+      `turn ${turnId} has ended (${outcome}), under fence ${fence}, not ${given}`,
+      members,
+    )
+  }
+  if (given > fence) throw neverGiven(turnId, fence, given)
+}
+
+const fenced = (detail: string, members: Readonly<Record<string, unknown>>): Refusal =>
+  new Refusal('fenced', detail, { members })
+
+const neverGiven = (turnId: string, fence: number, given: number): Refusal =>
+  new Refusal('wrong_state', `fence ${given} of turn ${turnId} was never given out`, {
+    members: { turnId, fence },
+  })

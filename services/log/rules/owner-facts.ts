@@ -15,6 +15,8 @@ export const needCurrent = (draft: Draft, { ownerId, incarnation }: Incarnated):
     throw new Refusal('wrong_state', `incarnation ${incarnation} of ${ownerId} was never given out`)
   }
   if (owner.ended) throw ownerExited(ownerId, incarnation)
+  // Its new turn could be claimed at once by anybody.
+  if (owner.lost) throw ownerLapsed(ownerId, incarnation)
   draft.guards.push({ tenant: draft.tenant, ownerId, incarnation, need: 'current' })
 }
 
@@ -27,6 +29,15 @@ export const ownerExited = (ownerId: string, incarnation: number): Refusal =>
   new Refusal('owner_exited', `owner ${ownerId} has exited: it registers again to go on`, {
     members: { ownerId, incarnation },
   })
+
+const ownerLapsed = (ownerId: string, incarnation: number): Refusal =>
+  new Refusal(
+    'owner_lapsed',
+    `the lease of owner ${ownerId} has lapsed: it sends a heartbeat first`,
+    {
+      members: { ownerId, incarnation },
+    },
+  )
 
 /**
  * Whether the turn's owner is gone, so that the turn may be claimed; then it must still be so when the

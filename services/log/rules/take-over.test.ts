@@ -40,7 +40,7 @@ t.test(
     for (const late of [stepEnded('stop'), turnEnded()]) {
       const refusal = s.refuse(inTurn(late))
       t.equal(refusal.code, 'fenced')
-      t.same(refusal.members, { turnId: 'trn_1', fence: 2 })
+      t.same(refusal.members, { turnId: 'trn_1', fence: 2, ownerId: 'own_2' })
     }
     t.equal(s.session.head, head, 'nothing of theirs is in the log')
     s.accept(underFence(2, stepStarted('msg_2')))

@@ -40,7 +40,7 @@ export const startTurn = (draft: Draft, command: Of<'start-turn'>): Extra => {
 export const claimTurn = (draft: Draft, command: Of<'claim-turn'>): Extra => {
   const { turnId, ownerId, incarnation, fromFence, eventId } = command
   const turn = needTurn(draft, turnId)
-  checkFence(turnId, fromFence, turn.fence)
+  checkFence(turn, fromFence)
   needCurrent(draft, command)
   const { gone, lapsesAt } = isGone(draft, turn)
   if (!gone) {

@@ -41,7 +41,11 @@ t.test(
     t.equal(s.refuse({ ...bare, turnId: 'trn_9', fence: 1 }).code, 'no_turn')
     const fenced = s.refuse({ ...bare, turnId: 'trn_1', fence: 0 })
     t.equal(fenced.code, 'fenced')
-    t.same(fenced.members, { turnId: 'trn_1', fence: 1 }, 'with the current fence')
+    t.same(
+      fenced.members,
+      { turnId: 'trn_1', fence: 1, ownerId: 'own_1' },
+      'with the current fence',
+    )
     t.equal(s.refuse({ ...bare, turnId: 'trn_1', fence: 7 }).code, 'wrong_state', 'never given out')
     s.accept({ ...bare, turnId: 'trn_1', fence: 1 })
     t.same(s.last[0]?.meta, { turnId: 'trn_1', fence: 1 }, 'and keep both in meta')

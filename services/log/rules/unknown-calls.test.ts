@@ -1,5 +1,6 @@
 import t from 'tap'
 import { claim, lose, takeOver } from '../../../test/harness/owner-acts.ts'
+import { eventTable } from '../../../schema/events/event-table.ts'
 import {
   called,
   dispatched,
@@ -33,3 +34,8 @@ t.test(
     ])
   },
 )
+
+t.test('rule 10: what is found out of an unknown call is never that it is unknown', async (t) => {
+  const outcomes = eventTable['tool.resolved'].data.properties.outcome.anyOf.map((o) => o.const)
+  t.same(outcomes, ['ok', 'error', 'denied', 'cancelled'])
+})
