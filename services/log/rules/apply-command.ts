@@ -46,6 +46,18 @@ export const applyCommand = (
   return applyKnown(draft, session, command, duplicates)
 }
 
+/** A fault that a rule finds in an event's data is told from the request's root. */
+const atPointer = (at: string, work: () => void): void => {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.faults.length === 0) throw error
+    const { code, message, members, cause } = error
+    const faults = error.faults.map((fault) => ({ ...fault, pointer: `${at}${fault.pointer}` }))
+    throw new Refusal(code, message, { members, faults, cause })
+  }
+}
+
 /** The command on a session that may take it. */
 const applyKnown = (
   draft: Draft,
@@ -58,12 +70,15 @@ const applyKnown = (
       const rest = restOf(command.events, duplicates)
       checkOwner(draft, command, rest)
       checkHead(session, command)
+      const sent: readonly IncomingEvent[] = command.events
       for (const event of rest) {
         // The turn may have ended in this very append.
         if (isOwnerEvent(event.type) && draft.state.turn?.turnId !== command.turnId) {
           throw turnSettled(draft, command.turnId ?? '')
         }
-        applyEvent(draft, asOwner(draft, command, event))
+        atPointer(`/events/${sent.indexOf(event)}/data`, () =>
+          applyEvent(draft, asOwner(draft, command, event)),
+        )
       }
       return {}
     }

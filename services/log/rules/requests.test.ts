@@ -242,10 +242,10 @@ t.test('a request says what it asks, and of which call of which message', async 
   const bad = (more: object) =>
     s.refuse(inTurn(event('request.opened', { requestId: 'req_1', kind: 'question', ...more })))
   const questions = [{ question: 'q', options: [] }]
-  t.equal(bad({}).faults[0]?.pointer, '/questions')
-  t.equal(bad({ questions: [] }).faults[0]?.pointer, '/questions')
-  t.equal(bad({ questions, callId: 'c1' }).faults[0]?.pointer, '/messageId')
-  t.equal(bad({ questions, expiresAt: 'soon' }).faults[0]?.pointer, '/expiresAt')
+  t.equal(bad({}).faults[0]?.pointer, '/events/0/data/questions')
+  t.equal(bad({ questions: [] }).faults[0]?.pointer, '/events/0/data/questions')
+  t.equal(bad({ questions, callId: 'c1' }).faults[0]?.pointer, '/events/0/data/messageId')
+  t.equal(bad({ questions, expiresAt: 'soon' }).faults[0]?.pointer, '/events/0/data/expiresAt')
   const of = (callId: string) => ({ questions, messageId: 'msg_1', callId })
   t.equal(bad(of('c_no')).code, 'dangling_reference')
   t.equal(bad(of('c2')).code, 'wrong_state', 'it has settled')
