@@ -28,7 +28,8 @@ const openService = async (
   const answering = (async () => {
     for (; !closing.signal.aborted; await sleep(100)) await answer()
   })()
-  return Object.assign(api, {
+  return {
+    ...api,
     session: (sessionId: string, project?: string) =>
       call('POST', '/v1/sessions', { sessionId, ...(project !== undefined && { project }) }),
     input: (sessionId: string, messageId: string, more = {}) =>
@@ -38,7 +39,7 @@ const openService = async (
       await answering
       await api[Symbol.asyncDispose]()
     },
-  })
+  }
 }
 
 /** Starts and ends of turns in a session, with what each start takes up. */
@@ -175,5 +176,7 @@ t.test(
     await second.input('r', 'msg_1')
     await host.said(/ended turn/)
     t.equal(host.times(/sessions\/s\/inputs/), 1, 'nothing was offered anew')
+    // It says good-bye to the service that it knows.
+    await host.leave()
   },
 )
