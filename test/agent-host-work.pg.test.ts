@@ -109,7 +109,7 @@ t.test(
       ...owner,
       incarnation: undefined,
       lifetime: 'lease',
-      ttlMs: 300,
+      ttlMs: 700,
     })
     await call('POST', '/v1/sessions/s/turns', { turnId: 'trn_1', ...owner, inputs: ['msg_1'] })
     let claims = 0
