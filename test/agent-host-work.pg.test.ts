@@ -133,21 +133,21 @@ t.test(
     for (const id of ['gone', 's']) await session(id)
     await input('gone', 'msg_gone')
     await input('s', 'msg_1')
-    await input('s', 'msg_2')
     const between = new Map([
-      ['GET /sessions/gone/inputs', '/v1/sessions/gone'],
-      ['POST /sessions/s/turns', '/v1/sessions/s/inputs/msg_1'],
+      ['GET /sessions/gone/inputs', () => call('DELETE', '/v1/sessions/gone')],
+      ['GET /sessions/s/inputs', () => input('s', 'msg_2')],
+      ['POST /sessions/s/turns', () => call('DELETE', '/v1/sessions/s/inputs/msg_2')],
     ])
     await using host = await startFollowing(service, {
       before: async (what) => {
-        const path = between.get(what)
+        const act = between.get(what)
         between.delete(what)
-        if (path !== undefined) await call('DELETE', path)
+        await act?.()
       },
     })
     await host.said(/ended turn/)
     t.equal(between.size, 0)
-    t.same(await turnsOf(service, 's'), [[['msg_2'], []], 'turn.ended'])
+    t.same(await turnsOf(service, 's'), [[['msg_1'], []], 'turn.ended'])
   },
 )
 
