@@ -235,7 +235,7 @@ t.test('the program of the README runs a turn and leaves when it is told to', as
   await using hosted = await openSession()
   hosted.answerAll()
   const { sessionId, folder } = hosted
-  await using host = startProgram(['--url', url, '--session', sessionId, '--folder', folder])
+  await using host = startProgram(['--url', url, '--project', sessionId, '--folder', folder])
   await host.until(/ended turn/)
   host.child.kill('SIGINT')
   t.equal(await host.ended, 0, host.output())

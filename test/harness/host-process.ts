@@ -29,7 +29,7 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 const trialled = path('host-child.ts')
 const program = path('../../docs/examples/agent-host/main.ts')
 
-/** Starts the example's host so that it leaves when its session has no work. */
+/** Starts the example's host so that it leaves when its session's turn has ended. */
 export const startHost = (options: HostOptions): HostProcess & { readonly ownerId: string } => ({
   ownerId: options.ownerId,
   ...start([trialled, JSON.stringify(options)], { NODE_COMPILE_CACHE: options.compiled }),

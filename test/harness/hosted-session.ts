@@ -27,7 +27,7 @@ type Session = {
   openRequests: string[]
 }
 
-/** A session with a prompt that waits for a host, the folder of its tools, and a person who answers. */
+/** A session, its project's only one, with a prompt that waits for a host, the folder of its tools, and a person who answers. */
 export type HostedSession = AsyncDisposable & {
   readonly sessionId: string
   readonly folder: string
@@ -65,7 +65,7 @@ export const openHostedSession = async (url: string, sessionId: string): Promise
     }
     return reply.data
   }
-  await call('/sessions', { sessionId })
+  await call('/sessions', { sessionId, project: sessionId })
   await call(`/sessions/${sessionId}/inputs`, {
     messageId: 'msg_prompt',
     text: 'Plan the shopping',

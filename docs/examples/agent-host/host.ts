@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { findWork } from './find-work.ts'
+import { followWork } from './follow-work.ts'
 import { keepAlive } from './keep-alive.ts'
 import { runSteps, type Means } from './run-turn.ts'
 import type { Registration, Turn } from './shapes.ts'
@@ -10,25 +9,21 @@ import { takeTurn, type Taken } from './take-turn.ts'
 
 export type HostOptions = Means & {
   readonly owner: Registration
-  readonly sessionId: string
+  /** Takes up the work of this project's sessions only. */
+  readonly project?: string
   /** Aborted when the host is to leave: it does so after the turn that it runs. */
   readonly leaving: AbortSignal
-  /** Leaves by itself when the session has no work. */
-  readonly untilIdle?: boolean
   readonly say: (text: string) => void
 }
 
-/** Registers, and runs what turns there are until it leaves. */
+/** Registers, and runs the turns that it can take, one after another, until it leaves. */
 export const runHost = async (options: HostOptions): Promise<void> => {
-  const { store, sessionId, leaving } = options
+  const { store, project, leaving } = options
   const owner = await store.register(options.owner)
   using _ = keepAlive(store, owner, options.owner, options.say)
-  while (!leaving.aborted) {
-    const work = await findWork(store, sessionId)
-    const taken = work && (await takeTurn(store, owner, work))
+  for await (const work of followWork(store, leaving, project)) {
+    const taken = await takeTurn(store, owner, work)
     if (taken) await runTurn(options, taken)
-    else if (!work && options.untilIdle) break
-    else await sleep(250, undefined, { signal: leaving }).catch(() => {})
   }
   await store.leave(owner)
 }

@@ -6,7 +6,8 @@ import { openTools } from './tools.ts'
 const { values: given } = parseArgs({
   options: {
     url: { type: 'string', default: 'http://127.0.0.1:4600' },
-    session: { type: 'string', default: 'ses_1' },
+    /** Whose sessions' work it takes up; left out: of all sessions. */
+    project: { type: 'string' },
     owner: { type: 'string', default: `host-${process.pid}` },
     /** Where its tools read and write. */
     folder: { type: 'string', default: '.' },
@@ -23,7 +24,7 @@ await runHost({
   store: openStore(given.url),
   tools: await openTools(given.folder),
   owner: { ownerId: given.owner, lifetime: 'lease', ttlMs: Number(given['ttl-ms']) },
-  sessionId: given.session,
+  ...(given.project !== undefined && { project: given.project }),
   leaving: leaving.signal,
   say: (text) => console.log(`${given.owner}: ${text}`),
 })

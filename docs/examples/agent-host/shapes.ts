@@ -53,7 +53,10 @@ export type Report = {
   interrupted?: true
 }
 
-export type Session = {
-  turn?: { turnId: string; ownerId: string; fence: number }
-}
+/** What waits for an owner, in a session where no turn is active, or a turn that nobody holds any more. */
+export type Work = { sessionId: string } & (
+  | { kind: 'input'; messageId: string }
+  | { kind: 'answer'; requestId: string }
+  | { kind: 'turn'; turnId: string; fromFence: number }
+)
 export type Input = { messageId: string; kind: string }

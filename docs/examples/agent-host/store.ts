@@ -7,9 +7,9 @@ import type {
   Owner,
   Registration,
   Report,
-  Session,
   StoredEvent,
   Turn,
+  Work,
 } from './shapes.ts'
 
 /** A refusal of the store. Decide by `code` (docs/errors.md), never by the text. */
@@ -34,7 +34,11 @@ export const openStore = (url: string, send: Send = fetch) => {
    * request was carried out: the same one is sent again, with the same event ids or the same key, and
    * the store carries it out once at the most.
    */
-  const call = async <T>(method: string, path: string, body?: object, key?: string): Promise<T> => {
+  const call = async <T>(
+    method: string,
+    path: string,
+    { body, key, signal }: { body?: object; key?: string; signal?: AbortSignal } = {},
+  ): Promise<T> => {
     const request = {
       method,
       headers: {
@@ -42,10 +46,11 @@ export const openStore = (url: string, send: Send = fetch) => {
         ...(key && { 'idempotency-key': key }),
       },
       ...(body && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
     }
     for (;;) {
       const answer = await tryOnce(send, `${url}/v1${path}`, request)
-      if (answer === 'again') await sleep(100)
+      if (answer === 'again') await sleep(100, undefined, { ...(signal && { signal }) })
       else if (answer.ok) return answer.body as T
       else throw new Refused(answer.body as { code: string })
     }
@@ -55,7 +60,7 @@ export const openStore = (url: string, send: Send = fetch) => {
 
   /** A write that brings no event ids: a key tells it from the next one that says the same. */
   const command = async <T>(path: string, body: object): Promise<T> =>
-    (await call<{ data: T }>('POST', path, body, crypto.randomUUID())).data
+    (await call<{ data: T }>('POST', path, { body, key: crypto.randomUUID() })).data
 
   return {
     register: async (registration: Registration): Promise<Owner> => {
@@ -63,16 +68,20 @@ export const openStore = (url: string, send: Send = fetch) => {
       return { ownerId, incarnation }
     },
     heartbeat: ({ ownerId, incarnation }: Owner) =>
-      call('PUT', `/owners/${ownerId}/heartbeat`, { incarnation }),
+      call('PUT', `/owners/${ownerId}/heartbeat`, { body: { incarnation } }),
     leave: ({ ownerId, incarnation }: Owner) =>
-      call('DELETE', `/owners/${ownerId}`, { incarnation }),
+      call('DELETE', `/owners/${ownerId}`, { body: { incarnation } }),
 
-    session: (sessionId: string) => read<Session>(`/sessions/${sessionId}`),
+    /** All that waits for an owner; with `after`, the cursor of a page before, what has become work since. */
+    work: (asked: { project?: string; after?: string }, signal: AbortSignal) => {
+      const query = new URLSearchParams({ waitMs: '5000', ...asked }).toString()
+      return call<{ data: Work[]; cursor: { next: string } }>('GET', `/work?${query}`, { signal })
+    },
     inputs: (sessionId: string) => read<Input[]>(`/sessions/${sessionId}/inputs`),
-    start: (sessionId: string, owner: Owner, inputs: string[]) =>
+    start: (sessionId: string, owner: Owner, takes: { inputs: string[]; resumes: string[] }) =>
       command<{ turnId: string; fence: number }>(`/sessions/${sessionId}/turns`, {
         ...owner,
-        inputs,
+        ...takes,
       }),
     turn: (sessionId: string, turnId: string) =>
       read<{ interrupt?: { reason: string } }>(`/sessions/${sessionId}/turns/${turnId}`),
@@ -92,7 +101,8 @@ export const openStore = (url: string, send: Send = fetch) => {
         turn.written += 1
         return { eventId: `${turnId}.${fence}.${turn.written}`, ...event }
       })
-      return call('POST', `/sessions/${sessionId}/events`, { turnId, fence, events: named })
+      const body = { turnId, fence, events: named }
+      return call('POST', `/sessions/${sessionId}/events`, { body })
     },
     events: (sessionId: string, afterSeq: number) =>
       read<StoredEvent[]>(`/sessions/${sessionId}/events?afterSeq=${afterSeq}&limit=500`),
@@ -112,7 +122,8 @@ export const openStore = (url: string, send: Send = fetch) => {
 /** One try: a definite answer, or that the request must be sent again. */
 const tryOnce = async (send: Send, url: string, request: Parameters<Send>[1]) => {
   try {
-    const response = await send(url, { ...request, signal: AbortSignal.timeout(10_000) })
+    const signals = [AbortSignal.timeout(10_000), ...(request.signal ? [request.signal] : [])]
+    const response = await send(url, { ...request, signal: AbortSignal.any(signals) })
     const text = await response.text()
     // 429: not now. 500 and 503: it failed, or nobody knows.
     if ([429, 500, 503].includes(response.status)) return 'again'
