@@ -56,7 +56,7 @@ export const errorTable = {
   overflow_recovery_spent: row(409, 'The turn has recovered from an overflow once already'),
   compaction_futile: row(409, 'The last compaction did not shrink the context'),
   request_settled: row(409, 'The request is not open any more'),
-  input_delivered: row(409, 'The input has been delivered'),
+  input_delivered: row(409, 'The input does not wait any more'),
   import_diverged: row(409, 'The session was written to since it was imported'),
   rebuild_refused: row(409, 'The projection cannot be rebuilt in this way as it stands'),
   session_deleted: row(410, 'The session is deleted'),

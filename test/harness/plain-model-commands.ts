@@ -104,9 +104,9 @@ const perform = (m: Plain, act: PlainAct, why: Why): Record<string, string> | un
       for (const id of act.inputs) {
         why.says(!m.messages.has(id), 'dangling_reference')
         const waits = m.inputs.get(id)?.status === 'waiting'
-        why.says(m.messages.has(id) && !waits, 'wrong_state')
+        why.says(m.messages.has(id) && !waits, 'input_delivered')
       }
-      why.says(new Set(act.inputs).size < act.inputs.length, 'wrong_state')
+      why.says(new Set(act.inputs).size < act.inputs.length, 'input_delivered')
       if (why.must.size > 0) return undefined
       m.fence += 1
       m.turn = {

@@ -206,7 +206,7 @@ export const plainEvents = {
   'input.delivered': (m, { messageId, turnId }, why) => {
     const input = m.inputs.get(messageId)
     why.says(!m.messages.has(messageId), 'dangling_reference')
-    why.says(m.messages.has(messageId) && input?.status !== 'waiting', 'wrong_state')
+    why.says(m.messages.has(messageId) && input?.status !== 'waiting', 'input_delivered')
     why.says(input?.delivery === 'queue' || turnId !== m.turn?.turnId, 'wrong_state')
     return () => deliver(m, messageId)
   },

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { runHost } from './host.ts'
 import { openStore } from './store.ts'
+import { tellingFetch } from './telling-fetch.ts'
 import { openTools } from './tools.ts'
 
 const { values: given } = parseArgs({
@@ -18,13 +19,16 @@ const { values: given } = parseArgs({
 
 const leaving = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => leaving.abort())
+  // The second time at once, whatever it is waiting for.
+  process.on(signal, () => (leaving.signal.aborted ? process.exit(1) : leaving.abort()))
 }
+const say = (text: string): void => console.log(`${given.owner}: ${text}`)
+say(`works for ${given.url}`)
 await runHost({
-  store: openStore(given.url),
+  store: openStore(given.url, tellingFetch(say)),
   tools: await openTools(given.folder),
   owner: { ownerId: given.owner, lifetime: 'lease', ttlMs: Number(given['ttl-ms']) },
   ...(given.project !== undefined && { project: given.project }),
   leaving: leaving.signal,
-  say: (text) => console.log(`${given.owner}: ${text}`),
+  say,
 })

@@ -23,6 +23,11 @@ export const takeTurn = async (
     if (!(error instanceof Refused)) throw error
     // An input was cancelled since we looked. The others were offered, and will not be again.
     if (error.code === 'input_delivered') return takeTurn(store, owner, work)
+    // Our heartbeats did not come through for a while.
+    if (error.code === 'owner_lapsed') {
+      await store.heartbeat(owner)
+      return takeTurn(store, owner, work)
+    }
     if (isNotOurs.has(error.code)) return undefined
     throw error
   }

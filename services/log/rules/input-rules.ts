@@ -63,7 +63,7 @@ const needWaiting = (draft: Draft, messageId: string): WaitingInput => {
   if (lookup(draft, messageName(messageId)) === undefined) {
     throw new Refusal('dangling_reference', `there is no input ${messageId}`)
   }
-  throw new Refusal('wrong_state', `input ${messageId} does not wait any more`)
+  throw new Refusal('input_delivered', `input ${messageId} does not wait any more`)
 }
 
 const removeInput = (draft: Draft, messageId: string): void => {

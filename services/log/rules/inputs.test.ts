@@ -38,11 +38,11 @@ t.test('rule 8: an input is delivered once', async (t) => {
   const s = rehearse()
   s.accept({ kind: 'create', event: event('session.created', {}) })
   s.accept({ kind: 'admit', event: prompt('msg_a', 'steer') })
-  t.equal(s.refuse(startTurn('trn_1', ['msg_a', 'msg_a'])).code, 'wrong_state')
+  t.equal(s.refuse(startTurn('trn_1', ['msg_a', 'msg_a'])).code, 'input_delivered')
   s.accept(startTurn('trn_1', ['msg_a']))
-  t.equal(s.refuse(inTurn(delivered('msg_a'))).code, 'wrong_state')
+  t.equal(s.refuse(inTurn(delivered('msg_a'))).code, 'input_delivered')
   s.accept(inTurn(turnEnded()))
-  t.equal(s.refuse(startTurn('trn_2', ['msg_a'])).code, 'wrong_state')
+  t.equal(s.refuse(startTurn('trn_2', ['msg_a'])).code, 'input_delivered')
 })
 
 t.test(
@@ -77,7 +77,7 @@ t.test(
     const s = rehearseTurn()
     s.accept({ kind: 'admit', event: prompt('msg_s', 'steer') })
     t.same(takeOver(s).inputs, ['msg_s'])
-    t.equal(s.refuse(underFence(2, delivered('msg_user'))).code, 'wrong_state')
+    t.equal(s.refuse(underFence(2, delivered('msg_user'))).code, 'input_delivered')
     s.accept(underFence(2, delivered('msg_s')))
   },
 )
